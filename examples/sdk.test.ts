@@ -96,3 +96,10 @@ test("sdk-supervisor.ts runs ten agents at once", async () => {
   expect(await supervisor.ended).toBe(0);
   expect(supervisor.output.match(/ end_turn: [1-9]\d* verdicts/g)).toHaveLength(10);
 });
+
+test("sdk-files.ts sends a file, has an agent write one, and fetches it in two parts", async () => {
+  const files = new Example("sdk-files.ts", fileURLToPath(new URL("README.md", import.meta.url)));
+  expect(await files.ended).toBe(0);
+  expect(files.output).toMatch(/^sent \d+ bytes\nhello.txt: \d+ bytes in two parts\n/);
+  expect(files.output).toContain("hello");
+});

@@ -15,6 +15,7 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["bridge", ["kit", "acp", "store"]],
   ["graph", ["kit", "store"]],
   ["supervisor", ["kit", "ahp", "store", "ledger", "policy"]],
+  ["telemetry", ["kit", "ledger", "supervisor"]],
   ["agent", ["kit", "acp", "bridge"]],
   [
     "host",
@@ -22,7 +23,10 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ],
   ["haak", ["kit", "acp", "store", "ledger", "supervisor", "agents", "host"]],
   ["api", []],
-  ["server", ["kit", "acp", "ahp", "api", "agents", "host", "haak", "supervisor", "ledger", "store"]],
+  [
+    "server",
+    ["kit", "acp", "ahp", "api", "agents", "host", "haak", "telemetry", "supervisor", "ledger", "store"],
+  ],
   ["sdk", ["kit", "acp", "api", "verify"]],
   [
     "cli",
@@ -43,8 +47,10 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
       "agent",
       "host",
       "haak",
+      "telemetry",
       "api",
       "server",
+      "sdk",
     ],
   ],
   ["inspector", ["kit", "acp", "api", "sdk", "verify"]],
@@ -61,6 +67,7 @@ export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
   "packages/agents/test/archives.ts",
   "packages/agents/test/test-agents.ts",
   "packages/host/system/fixtures/home.ts",
+  "packages/kit/test/tar.ts",
   "packages/mcp/system/fixtures/home.ts",
   "packages/mcp/system/fixtures/raw-agent.ts",
   "packages/runner/test/agents.ts",

@@ -5,8 +5,10 @@ import { expect, test } from "vitest";
 import { root } from "../root.ts";
 import { readTree, type SourceFile } from "./tree.ts";
 
-/** Where a thread of the store begins. */
-const THREAD = "packages/store/src/sqlite/thread.ts";
+/** Where the threads of the store begin. */
+const THREADS = ["sqlite/thread.ts", "postgres/thread.ts"].map((path) => `packages/store/src/${path}`);
+/** Where the thread that is connected to PostgreSQL begins, which has no tables. */
+const CONNECTOR = "packages/store/src/postgres/connector.ts";
 /** The files that threads of the store may load, beside the modules of tables and what lies in a folder `tables`. */
 const ALLOWED: readonly RegExp[] = [
   /^packages\/store\/src\//,
@@ -52,7 +54,7 @@ test("the threads of the store load tables, and no code that decides", async () 
       ),
     );
   expect(modules.length).toBeGreaterThan(8);
-  const seen = new Map<string, string>([THREAD, ...modules].map((path) => [path, path]));
+  const seen = new Map<string, string>([...THREADS, ...modules].map((path) => [path, path]));
   for (const [path, way] of seen) {
     const file = sources.get(path);
     if (!file) continue;
@@ -65,4 +67,12 @@ test("the threads of the store load tables, and no code that decides", async () 
     sources.has(path) ? !ALLOWED.some((pattern) => pattern.test(path)) : !LIBRARIES.includes(path),
   );
   expect(refused.map(([, way]) => way)).toEqual([]);
+});
+
+test("only the connector loads the driver of PostgreSQL, so that a store in SQLite does not", async () => {
+  const { files } = await readTree(root);
+  const users = files.filter(
+    (file) => /^packages\/[^/]+\/src\/.*(?<!\.test)\.ts$/.test(file.path) && loadedBy(file).includes("pg"),
+  );
+  expect(users.map(({ path }) => path)).toEqual([CONNECTOR]);
 });

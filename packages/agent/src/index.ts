@@ -7,7 +7,7 @@ export type { OpenedFile } from "./files/workspace-files.ts";
 export { FileSessionStore } from "./history/file-store.ts";
 export { modelConfigFrom, modelsFrom, type Prices } from "./models/models.ts";
 export { NativeAgent } from "./native-agent.ts";
-export type { FoundSkills, SkillService } from "./skills/skill-service.ts";
+export type { FoundSkills, SkillService } from "./skills/session-skills.ts";
 export { allTools } from "./tools/all-tools.ts";
 export type {
   ClientTool,
@@ -22,6 +22,5 @@ export type {
 export { McpServers } from "./tools/mcp-servers.ts";
 export { type CommandRun, type CommandRunner, commandEnvironment } from "./tools/run-command.ts";
 export type { ProgramEnd } from "./tools/run-program.ts";
-export type { Tool, ToolContext } from "./tools/tool.ts";
+export type { Tool, ToolContext, ToolView } from "./tools/tool.ts";
 export type { ToolSearchSettings } from "./tools/tool-search.ts";
-export type { ToolView } from "./tools/tool-view.ts";

@@ -19,7 +19,7 @@ import type { Session } from "./sessions/session.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { type ClientCapabilities, replay } from "./sessions/updates.ts";
 import { allTools } from "./tools/all-tools.ts";
-import type { ToolView } from "./tools/tool-view.ts";
+import type { ToolView } from "./tools/tool.ts";
 
 const PROTOCOL_VERSION = 1;
 const PAGE = 50;

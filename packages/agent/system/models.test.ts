@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Message } from "../src/history/transcript.ts";
+import type { Message } from "../src/history/entry.ts";
 import { anthropicModel } from "../src/models/anthropic-model.ts";
 import type { Model, ModelEvent, ModelRequest } from "../src/models/model.ts";
 import { DIALECTS, modelAt } from "./fixtures/dialect-names.ts";

@@ -1,5 +1,5 @@
+import { systemClock } from "../src/agent-dependencies.ts";
 import { Roots } from "../src/files/roots.ts";
-import { systemClock } from "../src/ports/clock.ts";
 import { SystemCommands } from "../src/tools/run-command.ts";
 import type { Tool, ToolContext, ToolOutcome } from "../src/tools/tool.ts";
 

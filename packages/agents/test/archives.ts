@@ -1,4 +1,5 @@
 import { crc32, deflateRawSync } from "node:zlib";
+import { tarOf as tarOfParts } from "../../kit/test/tar.ts";
 
 /** A member of an archive: as a test wants it, sound or not. */
 export interface TestMember {
@@ -15,25 +16,11 @@ export interface TestMember {
 
 /** A tar archive with its end. */
 export function tarOf(members: readonly TestMember[]): Buffer {
-  return Buffer.concat([...members.map(tarMember), Buffer.alloc(1024)]);
-}
-
-function tarMember({ name, text = "", mode = "755", type = "0", target = "", size }: TestMember): Buffer {
-  const content = Buffer.from(text);
-  const header = Buffer.alloc(512);
-  header.write(name, 0, 100);
-  header.write(`${mode.padStart(7, "0")}\0`, 100);
-  header.write("0000000\0", 108);
-  header.write("0000000\0", 116);
-  header.write(`${(size ?? content.length).toString(8).padStart(11, "0")}\0`, 124);
-  header.write("00000000000\0", 136);
-  header.write("        ", 148);
-  header.write(type, 156);
-  header.write(target, 157, 100);
-  header.write("ustar\u000000", 257);
-  const sum = header.reduce((total, byte) => total + byte, 0);
-  header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
-  return Buffer.concat([header, content, Buffer.alloc((512 - (content.length % 512)) % 512)]);
+  const parts = members.map(({ name, text = "", mode = "755", type = "0", target = "", size }) => ({
+    ...{ name, type, content: text, link: target, mode: Number.parseInt(mode, 8) },
+    ...(size !== undefined && { size }),
+  }));
+  return tarOfParts(...parts);
 }
 
 /** A zip archive, its members compressed; the mode of each is that of Unix. */

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { ACP_CONNECTION, ACP_SESSION, RPC_CONNECTION } from "./headers.ts";
-import { Nothing, operation } from "./operation.ts";
+import { ACP_CONNECTION, ACP_SESSION, Nothing, operation, RPC_CONNECTION } from "./operation.ts";
 import type { ProblemCode } from "./problem.ts";
 import { named } from "./schema.ts";
 

@@ -4,8 +4,12 @@ export {
   CALLERS,
   type CallerKind,
   type MatrixCell,
+  NAMING,
+  OBJECTS,
   OTHER_DOORS,
+  objectCell,
   permissionOf,
+  RELATIONS,
 } from "./access-matrix.ts";
 export { acpOperations, RpcId, RpcMessage, rpcOperations } from "./acp.ts";
 export {
@@ -30,11 +34,11 @@ export {
   ShownApproval,
   WithheldApproval,
 } from "./approvals.ts";
+export { auditOperations } from "./audit.ts";
 export { boardOperations } from "./board.ts";
 export { Connection, ConnectionPage, connectionOperations } from "./connections.ts";
 export { FileEntry, FileStat, fileOperations } from "./files.ts";
 export { haakOperations } from "./haak.ts";
-export { ACP_CONNECTION, ACP_SESSION, RPC_CONNECTION } from "./headers.ts";
 export { identityOperations, Token, User } from "./identity.ts";
 export { KillReport, KillRequest, killOperations } from "./kill.ts";
 export {
@@ -50,7 +54,15 @@ export { mcpOperations, ToolPin } from "./mcp.ts";
 export { MemoryFact, memoryOperations } from "./memory.ts";
 export { metricsOperations, Overview } from "./metrics.ts";
 export { openApi } from "./openapi.ts";
-export { type Audience, NoMembers, Nothing, type Operation } from "./operation.ts";
+export {
+  ACP_CONNECTION,
+  ACP_SESSION,
+  type Audience,
+  NoMembers,
+  Nothing,
+  type Operation,
+  RPC_CONNECTION,
+} from "./operation.ts";
 export { agentOperations, hostOperations, operations, operatorOperations } from "./operations.ts";
 export { LoadedPolicy, PolicyStatus, policyOperations } from "./policy.ts";
 export {
@@ -79,7 +91,11 @@ export {
 } from "./runs.ts";
 export { commandOperations, configOperations, sandboxAcpOperations } from "./sandbox-agent.ts";
 export { Self, selfOperations } from "./self.ts";
-export { Session, SessionPage, sessionOperations } from "./sessions.ts";
+export {
+  Session,
+  SessionPage,
+  sessionOperations,
+} from "./sessions.ts";
 export {
   type SkillDetails,
   type SkillList,

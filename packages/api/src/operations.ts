@@ -2,6 +2,7 @@ import { accessOperations } from "./access.ts";
 import { acpOperations, rpcOperations } from "./acp.ts";
 import { agentsOperations } from "./agents.ts";
 import { approvalOperations } from "./approvals.ts";
+import { auditOperations } from "./audit.ts";
 import { boardOperations } from "./board.ts";
 import { connectionOperations } from "./connections.ts";
 import { fileOperations } from "./files.ts";
@@ -29,6 +30,7 @@ import { wireOperations } from "./wire.ts";
 export const operations: readonly Operation[] = [
   accessOperations,
   approvalOperations,
+  auditOperations,
   identityOperations,
   ledgerOperations,
   policyOperations,

@@ -177,7 +177,7 @@ export const commandOperations = {
   }),
   setCommandLimits: operation({
     ...{ id: "set_command_limits", method: "POST", path: "/v1/processes/config" },
-    audience: "admin",
+    audience: "server",
     summary: "Sets limits of commands, up to those that Reins started with, until it stops.",
     body: CommandLimits,
     answer: CommandLimits,
@@ -206,7 +206,7 @@ export const commandOperations = {
   }),
   startCommand: operation({
     ...{ id: "start_command", method: "POST", path: "/v1/processes", audience },
-    summary: "Starts a command. There are no terminals: `tty` gets 501.",
+    summary: "Starts a command, with `tty` in a terminal of its own; 501 where no program makes one.",
     body: z.strictObject({ ...command, interactive: z.boolean().optional(), tty: z.boolean().optional() }),
     answer: CommandProcess,
     problems: [...PROBLEMS, "not_implemented"],
@@ -264,7 +264,7 @@ export const commandOperations = {
   }),
   writeCommandInput: operation({
     ...{ id: "write_command_input", method: "POST", path: "/v1/processes/{id}/input", audience },
-    summary: "Writes to the standard input of an interactive command.",
+    summary: "Writes to the standard input of an interactive command, or to its terminal.",
     params: process,
     body: z.strictObject({ data: z.string().max(1024 * 1024), encoding: z.string().max(16).nullish() }),
     answer: z.looseObject({ bytesWritten: z.int() }),
@@ -277,7 +277,7 @@ export const commandOperations = {
       path: "/v1/processes/{id}/terminal/resize",
       audience,
     },
-    summary: "Answers 409: no command has a terminal.",
+    summary: "Sets the size of the terminal of a command.",
     params: process,
     body: z.strictObject({ cols: z.int().min(1).max(10_000), rows: z.int().min(1).max(10_000) }),
     answer: z.looseObject({ cols: z.int(), rows: z.int() }),

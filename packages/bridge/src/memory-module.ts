@@ -18,7 +18,8 @@ const module: TablesModule = {
   open(database) {
     const columns = "id, content, source, confidence, workspace, created_at";
     const insert = database.prepare(
-      "INSERT INTO memory_facts (id, owner, workspace, content, source, confidence, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      `INSERT INTO memory_facts (id, owner, workspace, content, source, confidence, created_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
     );
     const index = database.prepare("INSERT INTO memory_words (rowid, words) VALUES (?, ?)");
     const same = database.prepare(
@@ -52,16 +53,8 @@ const module: TablesModule = {
           const kept = known === undefined ? fact : mergeFacts(factIn(known), fact);
           if (known !== undefined) drop(seqIn(known));
           const { id, workspace, content, source, confidence, created_at } = kept;
-          const { lastInsertRowid } = insert.run(
-            id,
-            owner,
-            workspace,
-            content,
-            source,
-            confidence,
-            created_at,
-          );
-          index.run(lastInsertRowid, words);
+          const added = insert.get(id, owner, workspace, content, source, confidence, created_at);
+          index.run(seqIn(added), words);
           for (const row of excess.all(owner, limit)) drop(seqIn(row));
           return kept;
         },

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { change, type Store } from "@reins/store";
 import { BridgeError } from "./bridge-error.ts";
-import { Bm25Index } from "./search/bm25.ts";
+import { Bm25Index, queryTokens, tokensOf } from "./search/bm25.ts";
+import { memoryTables } from "./tables.ts";
 
 /** A fact for later sessions. */
 export interface MemoryFact {
@@ -50,7 +52,7 @@ export interface Memory {
 
 export const MAX_FACT_LENGTH = 4_096;
 /** The most facts of one owner; the oldest are dropped. */
-export const MAX_FACTS = 10_000;
+const MAX_FACTS = 10_000;
 
 /** Generates ids and times. */
 export interface FactMarks {
@@ -127,5 +129,73 @@ export class VolatileMemory implements Memory {
   async forget(id: string): Promise<boolean> {
     this.#index.remove(id);
     return this.#facts.delete(id);
+  }
+}
+
+/** Options of a stored memory. The store needs {@link memoryTables}. */
+export interface StoredMemoryOptions extends Partial<FactMarks> {
+  readonly store: Pick<Store, "commit" | "query">;
+  /** The principal whose sessions share these facts. */
+  readonly owner: string;
+  readonly maxFacts?: number;
+  /** Removes secrets from a fact before it is stored. */
+  readonly redact?: (content: string) => string;
+}
+
+/** A memory in the database, with full-text search. */
+export class StoredMemory implements Memory {
+  readonly #store: Pick<Store, "commit" | "query">;
+  readonly #owner: string;
+  readonly #limit: number;
+  readonly #marks: FactMarks;
+  readonly #redact: (content: string) => string;
+
+  constructor({
+    store,
+    owner,
+    maxFacts = MAX_FACTS,
+    newId = randomUUID,
+    now = () => new Date(),
+    redact = (content) => content,
+  }: StoredMemoryOptions) {
+    this.#store = store;
+    this.#owner = owner;
+    this.#limit = maxFacts;
+    this.#marks = { newId, now };
+    this.#redact = redact;
+  }
+
+  async remember(given: NewFact): Promise<MemoryFact> {
+    const fact = completeFact({ ...given, content: this.#redact(given.content) }, this.#marks);
+    const words = tokensOf(fact.content).join(" ");
+    const remember = change(memoryTables, "remember", {
+      owner: this.#owner,
+      fact,
+      words,
+      limit: this.#limit,
+    });
+    const [kept] = await this.#store.commit([remember]);
+    return kept;
+  }
+
+  recall({ query, limit, workspace }: RecallQuery): Promise<RecalledFact[]> {
+    const words = queryTokens(query);
+    return this.#store.query(memoryTables, "recall", {
+      owner: this.#owner,
+      words,
+      limit,
+      ...(workspace !== undefined && { workspace }),
+    });
+  }
+
+  list(limit: number): Promise<MemoryFact[]> {
+    return this.#store.query(memoryTables, "list", { owner: this.#owner, limit });
+  }
+
+  async forget(id: string): Promise<boolean> {
+    const [forgotten] = await this.#store.commit([
+      change(memoryTables, "forget", { owner: this.#owner, id }),
+    ]);
+    return forgotten;
   }
 }

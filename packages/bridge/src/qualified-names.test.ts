@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { modelToolName, qualifiedNames } from "./qualified-names.ts";
+import { modelToolName, qualifiedNames } from "./host-tools/host-tools.ts";
 
 test("names that one source has are offered as they are", () => {
   const tools = [{ name: "read_file" }, { source: "host", name: "deploy" }, { source: "git", name: "log" }];

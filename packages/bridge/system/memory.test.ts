@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite, type Store } from "@reins/store";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { StoredMemory } from "../src/stored-memory.ts";
+import { StoredMemory } from "../src/memory.ts";
 import { memoryTables } from "../src/tables.ts";
 import { memoryContract } from "../test/memory-contract.ts";
 

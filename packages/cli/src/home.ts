@@ -46,6 +46,11 @@ export function keysIn(home: string): string {
   return join(home, "keys");
 }
 
+/** The file with the place of an export. */
+export function auditCursorIn(home: string, name: string): string {
+  return join(home, "audit", `${name}.json`);
+}
+
 export function artifactsIn(home: string): string {
   return join(home, "artifacts");
 }

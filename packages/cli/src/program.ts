@@ -82,6 +82,10 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: () => P
     "read, export and verify the ledger",
     async () => (await import("./commands/ledger/ledger.ts")).ledgerCommand,
   ],
+  audit: [
+    "export the ledger as audit records",
+    async () => (await import("./commands/audit/audit.ts")).auditCommand,
+  ],
   policy: [
     "check, test, explain and backtest a constitution",
     async () => (await import("./commands/policy/policy.ts")).policyCommand,

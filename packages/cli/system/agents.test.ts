@@ -260,6 +260,75 @@ describe("agents of the registry", () => {
   });
 });
 
+describe("what a terminal installs", () => {
+  const CLOSED = `tool_rules:
+  - { name: no_installs, condition: { tool_name_matches: [agents/install] }, verdict: blocked, reason: installs are closed }
+`;
+  const records = async (home: OperatedHome) => {
+    const lines = (await home.done("ledger", "export")).trim().split("\n");
+    const entries = lines.map((line) => Object(JSON.parse(line)).entry ?? JSON.parse(line));
+    return entries.filter(
+      (entry) => entry.quality !== "policy_change" && JSON.stringify(entry).includes("agents/install"),
+    );
+  };
+  const published = async () => {
+    const registry = await packageRegistry("1.0.0");
+    onTestFinished(() => registry.close());
+    const home = homeWith([toy("honest", packaged)]);
+    const reins = (...args: string[]) => runReins(args, { ...home.environment, ...registry.environment });
+    return { registry, home, reins };
+  };
+
+  it("has a verdict and a result on record: an explicit install, one on first use and an added program", async () => {
+    const { home, reins } = await published();
+    expect((await reins("agents", "install", "packaged", "--no-verify")).code).toBe(0);
+    const [verdict, result, ...none] = await records(home);
+    expect([verdict, result, none]).toMatchObject([
+      { quality: "policy_verdict", payload: { rule: "operators_install_agents" } },
+      { quality: "tool_result", tags: ["completed"], payload: { verdict: verdict.cid } },
+      [],
+    ]);
+    expect((await reins("agents", "install", "packaged", "--no-verify")).code).toBe(0);
+    expect(await records(home)).toHaveLength(2);
+    await home.done("agents", "remove", "packaged");
+    await reins("run", "hello", "--agent", "packaged", "--cwd", home.workspace);
+    expect(await records(home)).toHaveLength(4);
+    await home.done("agents", "add", "mine", "--", process.execPath, TOY);
+    const [, , , , added] = await records(home);
+    expect(JSON.stringify(added)).toContain(TOY);
+  });
+
+  it("is not fetched, installed or added where a rule forbids it, with and without a running Reins", async () => {
+    const { registry, home, reins } = await published();
+    mkdirSync(home.path, { recursive: true });
+    writeFileSync(join(home.path, "constitution.yaml"), CLOSED);
+    const file = readFileSync(join(home.path, "agents.yaml"), "utf8");
+    const refused = async (...args: string[]) => {
+      const { code, stderr } = await reins(...args);
+      expect([code, stderr]).toEqual([1, expect.stringContaining("installs are closed")]);
+    };
+    await refused("agents", "install", "packaged");
+    await refused("run", "hello", "--agent", "packaged", "--cwd", home.workspace);
+    await refused("agents", "add", "mine", "--", process.execPath, TOY);
+    const up = await home.up();
+    await refused("agents", "install", "packaged");
+    expect((await reins("agents", "add", "mine", "--", process.execPath, TOY)).code).toBe(4);
+    await home.stop(up);
+    expect(registry.requests).toEqual([]);
+    expect(readFileSync(join(home.path, "agents.yaml"), "utf8")).toBe(file);
+    expect((await records(home)).map(({ quality }) => quality)).toEqual(Array(4).fill("policy_verdict"));
+  });
+
+  it("is installed by the Reins that runs on the home, with its progress in the terminal", async () => {
+    const { registry, home } = await published();
+    const up = await home.up(registry.environment);
+    const { code, stderr } = await home.run("agents", "install", "packaged", "--no-verify");
+    expect([code, stderr]).toEqual([0, expect.stringContaining("The toy: 1 of 1 packages")]);
+    await home.stop(up);
+    expect((await records(home)).map(({ quality }) => quality)).toEqual(["policy_verdict", "tool_result"]);
+  });
+});
+
 describe("reins agents probe", () => {
   it("tells what an agent says of itself, and remembers it", async () => {
     const home = homeWith([toy("honest")]);

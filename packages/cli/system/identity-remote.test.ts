@@ -77,7 +77,7 @@ describe("a Reins elsewhere", () => {
     });
     const { code, stderr } = await runReins(["user", "list", "--url", endless]);
     expect(code).toBe(3);
-    expect(stderr).toContain("the response is longer than");
+    expect(stderr).toContain("The response is longer than");
   });
 
   it("gets a token only where that was asked for", async () => {

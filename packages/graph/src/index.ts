@@ -2,13 +2,13 @@ export {
   type AssistantMessage,
   type Carried,
   type CarrierContext,
+  type CarrierTool,
+  carrierTool,
   type NativeCall,
   readCarried,
   readDeclared,
   type Violation,
 } from "./declaration/carrier.ts";
-export { type CarrierTool, carrierTool } from "./declaration/carrier-tool.ts";
-export { type Compliance, complianceRates, countMessage, NO_COMPLIANCE } from "./declaration/compliance.ts";
 export { assertNoConflict } from "./declaration/conflicts.ts";
 export {
   CARRIER_TOOL,
@@ -21,7 +21,13 @@ export {
   VERSION,
 } from "./declaration/grammar.ts";
 export { type Graph, type GraphAction, graphOfCalls, graphOfDeclaration } from "./declaration/graph.ts";
-export { protocolInstructions } from "./declaration/instructions.ts";
+export {
+  type Compliance,
+  complianceRates,
+  countMessage,
+  NO_COMPLIANCE,
+  protocolInstructions,
+} from "./declaration/instructions.ts";
 export { ProtocolError, type ProtocolErrorCode } from "./declaration/protocol-error.ts";
 export { artifactAction, type Reference, readReference, withReferences } from "./declaration/reference.ts";
 export {
@@ -35,7 +41,6 @@ export { JournalEngine, type JournaledRun, type RunJournal } from "./engine/jour
 export { type JournalSeal, journalPlace, StoreJournal } from "./engine/store-journal.ts";
 export { graphTables } from "./engine/tables.ts";
 export { type Assignment, type Authority, assignmentText, Handoff, handoffText } from "./run/assignment.ts";
-export { type Control, sendControl } from "./run/control.ts";
 export { chooseExecutor, type Executor, registryView, writesOf } from "./run/executors.ts";
 export { type ActionState, hasEnded } from "./run/progress.ts";
 export { runGraph } from "./run/schedule.ts";
@@ -48,6 +53,7 @@ export type {
   SchedulePorts,
   WaitsFor,
 } from "./run/schedule-ports.ts";
+export { type Control, sendControl } from "./run/schedule-ports.ts";
 export { type Expanded, type ExpandRange, expandText } from "./view/expand.ts";
 export {
   CHARACTERS,
@@ -66,8 +72,7 @@ export {
   type RunRecord,
   runSummary,
 } from "./view/projection.ts";
-export { reportFaults } from "./view/report.ts";
-export { type ResultRecord, resultRecord } from "./view/result-record.ts";
+export { type ResultRecord, reportFaults, resultRecord } from "./view/result-record.ts";
 export {
   nodeRequest,
   type RunTurn,

@@ -1,7 +1,6 @@
 import { type Random, seededRandom } from "../../../scripts/torture/random.ts";
 import type { Graph } from "../src/declaration/graph.ts";
-import type { Control } from "../src/run/control.ts";
-import type { Attempt } from "../src/run/schedule-ports.ts";
+import type { Attempt, Control } from "../src/run/schedule-ports.ts";
 import { graphOf } from "./graphs.ts";
 
 /** A graph, and a world in which everything that its actions come to is fixed. */

@@ -12,8 +12,7 @@ export {
 } from "./gateway/protocol.ts";
 export { Board } from "./mail/board.ts";
 export type { MailboxMessage } from "./mail/mail-file.ts";
-export { Mailbox } from "./mail/mailbox.ts";
-export { haakMessaging } from "./mail/messaging.ts";
+export { haakMessaging, Mailbox } from "./mail/mailbox.ts";
 export { SharedFileError } from "./mail/shared-file.ts";
 export { mailTables } from "./mail/tables.ts";
 export type { HistoryRow, SessionRow, TurnRow } from "./views/views.ts";

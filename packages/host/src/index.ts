@@ -3,6 +3,7 @@ export { notApplied } from "@reins/bridge";
 export { type Killed, KillOrder, KillReport, memoryOf } from "@reins/runner";
 export type { CommandService } from "./commands/command-service.ts";
 export { isPreparationRecord } from "./control/control-point.ts";
+export type { GovernedInstall } from "./control/govern-install.ts";
 export type { ToolGate } from "./control/tool-offer.ts";
 export { REFUSED } from "./control/verdict.ts";
 export type { FileCaller } from "./files/caller-access.ts";

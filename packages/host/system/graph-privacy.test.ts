@@ -104,6 +104,18 @@ describe("a result that is withheld", () => {
     await expect(started).rejects.toThrow("the result of peek is withheld");
   });
 
+  test("from people is given to no agent, whose session they see, nor made by one", async () => {
+    const home = await openGraphHome({ parts: [] });
+    const hidden = { data_visibility: ["model"] };
+    const agent = { id: "told", executor: { type: "agent", target: "native" }, description: "Look." };
+    const given = { ...agent, context_refs: ["action:peek.output"] };
+    const started = home.start([command("peek", "echo hidden", hidden), given]);
+    await expect(started).rejects.toThrow("the result of peek is withheld");
+    await expect(home.start([{ ...agent, ...hidden }])).rejects.toThrow(
+      /told cannot be withheld from people/,
+    );
+  });
+
   test("is withheld by what a revision derives from it", async () => {
     const home = await openGraphHome();
     await writeFile(join(home.workspace, "key.txt"), CANARY);

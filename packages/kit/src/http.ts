@@ -200,3 +200,21 @@ export function isClosed(response: ServerResponse): boolean {
   // A response over HTTP/2 does not report it; the stream below does.
   return "stream" in response && response.stream instanceof Duplex && response.stream.closed;
 }
+
+/** What is left of something that may be done so often in a time. */
+export interface RateState {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly windowMs: number;
+  /** When all of it is there again. */
+  readonly resetMs: number;
+}
+
+/** What is left of a rate, as headers (draft-ietf-httpapi-ratelimit-headers). */
+export function rateHeaders(name: string, state: RateState): Readonly<Record<string, string>> {
+  const { limit, remaining, windowMs, resetMs } = state;
+  return {
+    "ratelimit-policy": `"${name}";q=${limit};w=${windowMs / 1_000}`,
+    ratelimit: `"${name}";r=${remaining};t=${Math.ceil(resetMs / 1_000)}`,
+  };
+}

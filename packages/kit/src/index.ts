@@ -19,7 +19,9 @@ export { compilePattern } from "./glob.ts";
 export { HIDDEN, hasHidden, quoteLines, visibleJson, visibleText } from "./hidden.ts";
 export {
   isClosed,
+  type RateState,
   type RequestBody,
+  rateHeaders,
   readLimited,
   readRequestBody,
   SseWriter,
@@ -58,4 +60,5 @@ export {
   MessageWriter,
 } from "./messages.ts";
 export { EventTooLarge, readSse, type ServerSentEvent, SseParser, sseText } from "./sse.ts";
+export { readTar, TarError, type TarKind, tarNames } from "./tar.ts";
 export { fill, fillDeep, type TemplateValues } from "./template.ts";

@@ -7,7 +7,9 @@ export type ProcessErrorCode =
   /** What would end the processes if Reins died does not stay alive. */
   | "lifeline_lost"
   /** A private home, or a credential file, is not what it has to be. */
-  | "unsafe_file";
+  | "unsafe_file"
+  /** There is no program here that makes terminals. */
+  | "no_terminal";
 
 /** An error of an agent's process. */
 export class ProcessError extends Error {

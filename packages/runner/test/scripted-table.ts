@@ -61,6 +61,7 @@ function entryOf(one: ScriptedProcess): ProcessEntry {
     pid: one.pid,
     parent: one.parent ?? 1,
     group: one.group ?? one.pid,
+    terminal: 0,
     started: one.started ?? 100,
     command: () => `process ${one.pid}`,
     marks: () => one.marks ?? {},

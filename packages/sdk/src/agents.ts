@@ -6,13 +6,12 @@ import {
   type AgentVerifyProgress,
   agentsOperations,
 } from "@reins/api";
+import type { z } from "zod";
+import { ConnectionError } from "./errors.ts";
 import type { Abortable, Http } from "./http.ts";
 
-/** How an agent is installed. */
-export interface AgentInstallOptions extends Abortable {
-  /** Also if it is installed already. */
-  readonly reinstall?: boolean | undefined;
-}
+/** How an agent is installed: again, as an update, or in another version. */
+export type AgentInstallOptions = Abortable & z.input<typeof agentsOperations.installAgent.body>;
 
 /** The agents that this server knows. */
 export class AgentsClient {
@@ -37,16 +36,29 @@ export class AgentsClient {
     agent: string,
     { signal, ...body }: AgentInstallOptions = {},
   ): AsyncGenerator<AgentInstallProgress> {
-    return this.#http.progress(agentsOperations.installAgent, { params: { agent }, body, signal });
+    return whole(this.#http.progress(agentsOperations.installAgent, { params: { agent }, body, signal }));
   }
 
   /** Proves whether an installed agent always asks, and yields the progress; the last is `verified` or `failed`. */
   verify(agent: string, { signal }: Abortable = {}): AsyncGenerator<AgentVerifyProgress> {
-    return this.#http.progress(agentsOperations.verifyAgent, { params: { agent }, signal });
+    return whole(this.#http.progress(agentsOperations.verifyAgent, { params: { agent }, signal }));
   }
 
   /** Lists the agents that run. */
   async processes({ signal }: Abortable = {}): Promise<readonly AgentProcess[]> {
     return (await this.#http.call(agentsOperations.listAgentProcesses, { signal })).processes;
   }
+}
+
+const LAST: ReadonlySet<string> = new Set(["installed", "verified", "failed"]);
+
+/** Rejects where the server ends the progress before its last event. */
+async function* whole<Progress extends { readonly phase: string }>(
+  progress: AsyncIterable<Progress>,
+): AsyncGenerator<Progress> {
+  for await (const step of progress) {
+    yield step;
+    if (LAST.has(step.phase)) return;
+  }
+  throw new ConnectionError("unreachable", "The progress ended before its result.");
 }

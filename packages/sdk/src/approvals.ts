@@ -58,11 +58,14 @@ export class ApprovalsClient {
   async *pending({ signal }: Abortable = {}): AsyncGenerator<Approval> {
     const seen = new Set<string>();
     const stop = new AbortController();
-    const changes = this.follow({ signal: signal ? AbortSignal.any([signal, stop.signal]) : stop.signal });
-    // Subscribed before the list is read, so that none falls between the two.
+    const opened = Promise.withResolvers<void>();
+    const changes = this.#http.follow(approvalOperations.streamApprovals, {
+      signal: signal ? AbortSignal.any([signal, stop.signal]) : stop.signal,
+      onState: () => opened.resolve(),
+    });
     let next = changes.next();
-    // Rejects where it is awaited, after the list.
-    next.catch(() => undefined);
+    // Subscribed before the list is read, so that none falls between the two. Rejects where it is awaited, after the list.
+    await Promise.race([opened.promise, next.catch(() => undefined)]);
     try {
       for await (const approval of this.list({ state: "pending", signal })) {
         if (!isShown(approval)) continue;

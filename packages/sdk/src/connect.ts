@@ -2,6 +2,7 @@ import { type Self, selfOperations } from "@reins/api";
 import type { AcpOptions } from "./acp-connection.ts";
 import { AgentsClient } from "./agents.ts";
 import { ApprovalsClient } from "./approvals.ts";
+import { FilesClient } from "./files.ts";
 import { type Abortable, Http } from "./http.ts";
 import { type CheckpointStore, LedgerClient } from "./ledger.ts";
 import { RunsClient } from "./runs.ts";
@@ -20,6 +21,7 @@ export interface ReinsClient extends AsyncDisposable {
   readonly sessions: Sessions;
   readonly approvals: ApprovalsClient;
   readonly agents: AgentsClient;
+  readonly files: FilesClient;
   readonly ledger: LedgerClient;
   readonly runs: RunsClient;
   /** Ends the connection. Sessions, turns and approvals go on. */
@@ -43,6 +45,7 @@ export async function connect(url: string | URL, options: ReinsClientOptions = {
     sessions,
     approvals: new ApprovalsClient(http),
     agents: new AgentsClient(http),
+    files: new FilesClient(http),
     ledger,
     runs: new RunsClient(http),
     close,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ApiError, ConnectionError } from "./errors.ts";
-import { followEvents } from "./events.ts";
+import { followEvents, sseEventsOf } from "./events.ts";
 
 type Answer = readonly string[] | Error;
 
@@ -54,6 +54,50 @@ describe("a stream of events", () => {
     const gone = new ConnectionError("unreachable", "gone");
     const { error } = await follow(server(gone, gone, gone, gone, gone, gone).open, 200);
     expect(error).toBe(gone);
+  });
+
+  it("that is silent, or not answered at all, is opened again", async () => {
+    const asked: (string | undefined)[] = [];
+    let isCancelled = false;
+    const stop = new AbortController();
+    const silent = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new TextEncoder().encode(event(1))),
+      cancel: () => {
+        isCancelled = true;
+      },
+    });
+    const open = (lastEventId: string | undefined, signal: AbortSignal): Promise<Response> => {
+      asked.push(lastEventId);
+      if (asked.length === 1) return Promise.resolve(new Response(silent));
+      if (asked.length === 3) return Promise.resolve(new Response(event(2)));
+      return new Promise((_, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason), { once: true }),
+      );
+    };
+    const seen: (string | undefined)[] = [];
+    for await (const { data } of followEvents({ open, signal: stop.signal, idleMs: 20 })) {
+      seen.push(data);
+      if (data === "2") stop.abort();
+    }
+    expect(seen).toEqual(["1", "2"]);
+    expect(asked).toEqual([undefined, "1", "1"]);
+    expect(isCancelled).toBe(true);
+  });
+
+  it("of a reader that pauses is not silent", async () => {
+    const { body } = new Response([event(1), event(2)].join(""));
+    const seen: (string | undefined)[] = [];
+    for await (const { data } of sseEventsOf(body, 10)) {
+      seen.push(data);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+    expect(seen).toEqual(["1", "2"]);
+  });
+
+  it("with an endless event is none of Reins", async () => {
+    const piece = new TextEncoder().encode("x".repeat(1 << 20));
+    const endless = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(piece) });
+    await expect(sseEventsOf(endless).next()).rejects.toMatchObject({ code: "incompatible" });
   });
 
   it("ends with its signal, whatever was received already", async () => {

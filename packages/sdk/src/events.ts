@@ -1,5 +1,5 @@
 import { exponentialBackoff } from "@reins/kit/backoff";
-import { type ServerSentEvent, SseParser } from "@reins/kit/sse";
+import { EventTooLarge, type ServerSentEvent, SseParser } from "@reins/kit/sse";
 import { ApiError, ConnectionError } from "./errors.ts";
 
 /** The longest event that is accepted, in characters. */
@@ -7,6 +7,8 @@ const MAX_EVENT_LENGTH = 64 * 1024 * 1024;
 const BACKOFF = { firstMs: 100, mostMs: 5_000 };
 /** How long reconnecting is tried by default. */
 const GIVE_UP_MS = 300_000;
+/** A server sends several keep-alives within this time; a silent one is gone, though the connection may not know it. */
+const IDLE_MS = 60_000;
 
 /** Statuses after which a stream may open later: a reader that is still registered, a busy or starting server. */
 const PASSING: ReadonlySet<number> = new Set([409, 429, 502, 503, 504]);
@@ -19,6 +21,8 @@ export interface EventSourceOptions {
   readonly lastEventId?: string | undefined;
   /** Rejects after reconnecting failed for this long. */
   readonly giveUpMs?: number | undefined;
+  /** How long a stream may be silent. */
+  readonly idleMs?: number | undefined;
   /** Reports whether the stream is open. */
   readonly onState?: ((isOpen: boolean) => void) | undefined;
 }
@@ -28,15 +32,15 @@ export interface EventSourceOptions {
  * or repeated if the server continues after `Last-Event-ID`. Ends with the signal.
  */
 export async function* followEvents(options: EventSourceOptions): AsyncGenerator<ServerSentEvent> {
-  const { open, signal, giveUpMs = GIVE_UP_MS, onState = () => undefined } = options;
+  const { signal, giveUpMs = GIVE_UP_MS, idleMs, onState = () => undefined } = options;
   let { lastEventId } = options;
   let failures = 0;
   let waited = 0;
   while (!signal.aborted) {
     try {
-      const { body } = await open(lastEventId, signal);
+      const { body } = await opened(options, lastEventId);
       onState(true);
-      for await (const event of sseEventsOf(body)) {
+      for await (const event of sseEventsOf(body, idleMs)) {
         // An event arrived, so the server is well; one that only accepts and closes is not.
         failures = 0;
         waited = 0;
@@ -62,23 +66,71 @@ function isPassing(error: unknown): boolean {
   return error instanceof ConnectionError && error.code === "unreachable";
 }
 
-/** Reads the events of a body; some browsers cannot iterate over one. A body that breaks is {@link ConnectionError}. */
-export async function* sseEventsOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<ServerSentEvent> {
-  if (body === null) return;
-  const reader = body.getReader();
+/** Opens the stream; a server that accepts and does not answer is gone. */
+async function opened(
+  { open, signal, idleMs = IDLE_MS }: EventSourceOptions,
+  lastEventId: string | undefined,
+) {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(silent(idleMs)), idleMs);
+  try {
+    return await open(lastEventId, AbortSignal.any([signal, late.signal]));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Reads the events of a body. One that breaks or is silent for too long is {@link ConnectionError}. */
+export async function* sseEventsOf(
+  body: ReadableStream<Uint8Array> | null,
+  idleMs: number = IDLE_MS,
+): AsyncGenerator<ServerSentEvent> {
   const parser = new SseParser(MAX_EVENT_LENGTH);
   try {
+    for await (const chunk of bytesOf(body, { idleMs })) yield* parser.push(chunk);
+  } catch (error) {
+    if (!(error instanceof EventTooLarge)) throw error;
+    throw new ConnectionError("incompatible", "An event is too long to be one of Reins.", { cause: error });
+  }
+}
+
+/** Reads the bytes of a body; some browsers cannot iterate over one. One that breaks is {@link ConnectionError}. */
+export async function* bytesOf(
+  body: ReadableStream<Uint8Array> | null,
+  { signal, idleMs }: { readonly signal?: AbortSignal | undefined; readonly idleMs?: number | undefined },
+): AsyncGenerator<Uint8Array> {
+  if (body === null) return;
+  const reader = body.getReader();
+  // The body may have broken already.
+  const cancel = () => reader.cancel().catch(() => undefined);
+  let isSilent = false;
+  const giveUp = () => {
+    isSilent = true;
+    void cancel();
+  };
+  try {
     for (;;) {
-      const { done, value } = await reader.read().catch((error: unknown) => {
-        throw new ConnectionError("unreachable", "The stream of the server broke.", { cause: error });
-      });
+      const timer = idleMs === undefined ? undefined : setTimeout(giveUp, idleMs);
+      const { done, value } = await reader
+        .read()
+        .catch((error: unknown) => {
+          signal?.throwIfAborted();
+          throw new ConnectionError("unreachable", "The connection broke during the response.", {
+            cause: error,
+          });
+        })
+        .finally(() => clearTimeout(timer));
+      if (isSilent && idleMs !== undefined) throw silent(idleMs);
       if (done) return;
-      yield* parser.push(value);
+      yield value;
     }
   } finally {
-    // The body may have broken already.
-    await reader.cancel().catch(() => undefined);
+    await cancel();
   }
+}
+
+function silent(idleMs: number): ConnectionError {
+  return new ConnectionError("unreachable", `The server sent nothing for ${idleMs / 1_000} seconds.`);
 }
 
 /** Resolves after some time, or when the signal aborts. */

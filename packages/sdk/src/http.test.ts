@@ -1,5 +1,6 @@
 import { approvalOperations, sessionOperations } from "@reins/api";
 import { describe, expect, it } from "vitest";
+import { AgentsClient } from "./agents.ts";
 import { Http } from "./http.ts";
 
 interface Sent {
@@ -70,6 +71,66 @@ describe("a request", () => {
     const signal = AbortSignal.abort(new Error("enough"));
     await expect(http.call(sessionOperations.listSessions, { signal })).rejects.toThrow("enough");
     expect(sent).toEqual([]);
+  });
+
+  it.each(["two words", "line\n", "\u0000", "Zürich"])(
+    "with the token %j is refused without naming it",
+    (token) => {
+      expect(() => answering(() => Response.json({}), token)).toThrow(/^The token has characters/);
+    },
+  );
+
+  it("whose response breaks off rejects, as does the reading of one that is aborted", async () => {
+    const cut = () => {
+      const stream = new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode('{"sessions":')),
+        pull: (controller) => controller.error(new Error("reset")),
+      });
+      return new Response(stream);
+    };
+    await expect(answering(cut).http.call(sessionOperations.listSessions)).rejects.toMatchObject({
+      code: "unreachable",
+    });
+    const abort = new AbortController();
+    const cancelled = new Response(
+      new ReadableStream({
+        pull: (controller) => {
+          abort.abort(new Error("enough"));
+          controller.error(new Error("aborted"));
+        },
+      }),
+    );
+    const { http } = answering(() => cancelled);
+    const { signal } = abort;
+    await expect(http.call(sessionOperations.listSessions, { signal })).rejects.toThrow("enough");
+  });
+
+  it.each([
+    ["failed", undefined, undefined],
+    ["installing", new Error("reset"), "unreachable"],
+    ["installing", undefined, "unreachable"],
+  ])("for an install yields its progress to %s, and rejects before the end", async (phase, error, code) => {
+    const steps = [
+      { phase: "installing", done: 1, total: 2 },
+      { phase, done: 2, total: 2, code: "x", message: "y" },
+    ];
+    const events = steps.map((step) => `event: progress\ndata: ${JSON.stringify(step)}\n\n`);
+    const body = new ReadableStream({
+      pull: (controller) => {
+        const next = events.shift();
+        if (next !== undefined) controller.enqueue(new TextEncoder().encode(next));
+        else if (error) controller.error(error);
+        else controller.close();
+      },
+    });
+    const { http, sent } = answering(() => new Response(body));
+    const seen: unknown[] = [];
+    const done = (async () => {
+      for await (const step of new AgentsClient(http).install("claude")) seen.push(step.phase);
+    })();
+    expect(await done.catch((fault: unknown) => fault)).toEqual(code && expect.objectContaining({ code }));
+    expect(seen).toEqual(["installing", phase]);
+    expect(sent[0]?.init.headers).toMatchObject({ accept: "text/event-stream" });
   });
 
   it.each(["ftp://x", "http://u:p@x", "http://x?token=y", "http://x#code"])("to %s is refused", (url) => {

@@ -3,16 +3,29 @@ import { errorMessage } from "@reins/kit/errors";
 import { parseLossless } from "@reins/kit/lossless";
 import type { z } from "zod";
 import { ApiError, ConnectionError } from "./errors.ts";
-import { type EventSourceOptions, followEvents, sseEventsOf } from "./events.ts";
+import { bytesOf, type EventSourceOptions, followEvents, sseEventsOf } from "./events.ts";
+
+export { ApiError, ConnectionError } from "./errors.ts";
 
 /** Where a Reins is, and how it is reached. */
 export interface ApiOptions {
   /** The secret of a principal; in a browser that is logged in, the cookie is enough. */
   readonly token?: string | undefined;
   /** In place of the platform's `fetch`. */
-  readonly fetch?: typeof fetch | undefined;
+  readonly fetch?: ((url: string, request: FetchRequest) => Promise<Response>) | undefined;
+  /** In place of the parser of JSON that ships with this library, for one that is stricter. */
+  readonly parse?: ((text: string) => unknown) | undefined;
   /** How long a broken stream is reopened before it fails, in milliseconds; five minutes by default. */
   readonly giveUpMs?: number | undefined;
+}
+
+/** What a `fetch` is called with beside the address. */
+export interface FetchRequest {
+  readonly method: Operation["method"];
+  readonly headers: Record<string, string>;
+  readonly body?: RequestContent;
+  readonly redirect: "error";
+  readonly signal?: AbortSignal;
 }
 
 /** Every request can be aborted. */
@@ -20,22 +33,30 @@ export interface Abortable {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Bytes to send; a stream is sent as it is read. */
+export type RequestContent = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>;
+
 /** The input of an operation: path parameters, query and body. */
 export interface OperationInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType>
   extends Abortable {
   readonly params?: z.input<P>;
   readonly query?: z.input<Q>;
   readonly body?: z.input<B>;
+  /** The bytes of an operation that takes bytes. */
+  readonly content?: RequestContent | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 interface RequestInit extends Abortable {
-  readonly method: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly method: Operation["method"];
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: unknown;
+  readonly content?: RequestContent | undefined;
 }
 
 /** The longest response that is read whole, in bytes. */
 const MAX_RESPONSE = 64 * 1024 * 1024;
+const EVENT_STREAM = { accept: "text/event-stream" };
 const NEVER = new AbortController().signal;
 
 /** Sends operations of the API and parses their responses. */
@@ -46,6 +67,9 @@ export class Http {
 
   constructor(url: string | URL, options: ApiOptions) {
     this.#base = baseOf(url);
+    // The platform would repeat it in its own message.
+    if (options.token !== undefined && !/^[!-~]+$/.test(options.token))
+      throw new TypeError("The token has characters that no token has.");
     this.#options = options;
     this.giveUpMs = options.giveUpMs;
   }
@@ -56,7 +80,7 @@ export class Http {
     input: OperationInput<P, Q, B> = {},
   ): Promise<z.output<A>> {
     const text = await this.text(operation, input);
-    return parsed(operation.answer, text === "" ? undefined : text);
+    return this.#parsed(operation.answer, text === "" ? undefined : text);
   }
 
   /** Calls an operation and returns the text of its response, for content that is checked to the byte. */
@@ -64,7 +88,7 @@ export class Http {
     operation: Operation<P, Q, B>,
     input: OperationInput<P, Q, B> = {},
   ): Promise<string> {
-    return responseText(await this.#send(operation, input), input.signal);
+    return responseText(await this.response(operation, input), input.signal);
   }
 
   /** Starts a long operation and yields its progress; aborting only ends the reading. */
@@ -72,9 +96,9 @@ export class Http {
     operation: Operation<P, Q, B, A>,
     input: OperationInput<P, Q, B>,
   ): AsyncGenerator<z.output<A>> {
-    const { body } = await this.#send(operation, input);
+    const { body } = await this.response(operation, { ...input, headers: EVENT_STREAM });
     for await (const { data } of sseEventsOf(body))
-      if (data !== undefined) yield parsed(operation.answer, data);
+      if (data !== undefined) yield this.#parsed(operation.answer, data);
   }
 
   /** Subscribes to a stream of events; reconnects after the last one until the signal. */
@@ -98,7 +122,7 @@ export class Http {
       onState,
     });
     for await (const { event, data } of events)
-      if (event === operation.events && data !== undefined) yield parsed(operation.answer, data);
+      if (event === operation.events && data !== undefined) yield this.#parsed(operation.answer, data);
   }
 
   /** Opens a stream of events. */
@@ -115,14 +139,14 @@ export class Http {
   ): Promise<Response> {
     const all = {
       ...headers,
-      accept: "text/event-stream",
+      ...EVENT_STREAM,
       ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
     };
     return this.request(path, { method: "GET", headers: all, signal });
   }
 
   /** Sends a request; a response that is no success becomes a {@link ApiError}. */
-  async request(path: string, { method, headers, body, signal }: RequestInit): Promise<Response> {
+  async request(path: string, { method, headers, body, content, signal }: RequestInit): Promise<Response> {
     const { token, fetch: send = fetch } = this.#options;
     signal?.throwIfAborted();
     const response = await send(this.#base.href.replace(/\/$/, "") + path, {
@@ -135,6 +159,8 @@ export class Http {
         ...(body !== undefined && { "content-type": "application/json" }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+      // A stream is sent as it is read, which takes this member.
+      ...(content !== undefined && { body: content, duplex: "half" }),
       ...(signal && { signal }),
     }).catch((error: unknown) => {
       if (signal?.aborted) throw signal.reason;
@@ -144,11 +170,22 @@ export class Http {
     throw new ApiError(response.status, await readProblem(response));
   }
 
-  #send<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType>(
-    { method, path }: Operation<P, Q, B>,
-    { params, query, body, signal }: OperationInput<P, Q, B>,
+  /** Calls an operation and returns its response, for content that is streamed. */
+  response<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType>(
+    { method, path, takes }: Operation<P, Q, B>,
+    { params, query, headers, ...input }: OperationInput<P, Q, B>,
   ): Promise<Response> {
-    return this.request(pathOf(path, params, query), { method, body, signal });
+    const type = takes === undefined ? {} : { "content-type": takes };
+    return this.request(pathOf(path, params, query), { method, headers: { ...type, ...headers }, ...input });
+  }
+
+  #parsed<A extends z.ZodType>(schema: A, text: string | undefined): z.output<A> {
+    const value = text === undefined ? undefined : parseResponse(text, this.#options.parse);
+    const { success, data, error } = schema.safeParse(value);
+    if (success) return data;
+    throw new ConnectionError("incompatible", "The response does not match the API of this version.", {
+      cause: error,
+    });
   }
 }
 
@@ -171,9 +208,9 @@ function pathOf(path: string, params: unknown, query: unknown): string {
 }
 
 /** Parses JSON of the server. Numbers that JavaScript cannot hold keep their digits. */
-export function parseResponse(text: string): unknown {
+export function parseResponse(text: string, parse = parseLossless): unknown {
   try {
-    return parseLossless(text);
+    return parse(text);
   } catch (error) {
     throw new ConnectionError("incompatible", `The response is no JSON: ${errorMessage(error)}`, {
       cause: error,
@@ -181,34 +218,18 @@ export function parseResponse(text: string): unknown {
   }
 }
 
-function parsed<A extends z.ZodType>(schema: A, text: string | undefined): z.output<A> {
-  const { success, data, error } = schema.safeParse(text === undefined ? undefined : parseResponse(text));
-  if (success) return data;
-  throw new ConnectionError("incompatible", "The response does not match the API of this version.", {
-    cause: error,
-  });
-}
-
 /** Reads the text of a response, up to a limit. */
 export async function responseText({ body }: Response, signal?: AbortSignal): Promise<string> {
-  if (body === null) return "";
-  const reader = body.getReader();
   const decoder = new TextDecoder();
   const pieces: string[] = [];
   let length = 0;
-  for (;;) {
-    const { done, value } = await reader.read().catch((error: unknown) => {
-      signal?.throwIfAborted();
-      throw new ConnectionError("unreachable", "The connection broke during the response.", { cause: error });
-    });
-    if (done) return pieces.join("") + decoder.decode();
-    length += value.length;
-    if (length > MAX_RESPONSE) {
-      await reader.cancel();
+  for await (const chunk of bytesOf(body, { signal })) {
+    length += chunk.length;
+    if (length > MAX_RESPONSE)
       throw new ConnectionError("incompatible", `The response is longer than ${MAX_RESPONSE} bytes.`);
-    }
-    pieces.push(decoder.decode(value, { stream: true }));
+    pieces.push(decoder.decode(chunk, { stream: true }));
   }
+  return pieces.join("") + decoder.decode();
 }
 
 async function readProblem(response: Response): Promise<unknown> {

@@ -3,6 +3,8 @@ export type {
   Agent,
   Approval,
   ApprovalChange,
+  FileEntry,
+  FileStat,
   PlacedEntry,
   Run,
   RunGraph,
@@ -13,6 +15,7 @@ export type { AgentsClient } from "./agents.ts";
 export type { ApprovalDecision, ApprovalsClient } from "./approvals.ts";
 export { connect, type ReinsClient, type ReinsClientOptions } from "./connect.ts";
 export { ApiError, ConnectionError, InterruptedError, LedgerProofError } from "./errors.ts";
+export type { FileContent, FileDownload, FilesClient } from "./files.ts";
 export type { CheckpointStore, KeptCheckpoint, LedgerClient } from "./ledger.ts";
 export type {
   ElicitationAnswer,

@@ -1,5 +1,4 @@
 import { type LedgerQuality, ledgerOperations, type PlacedEntry } from "@reins/api";
-import { errorMessage } from "@reins/kit/errors";
 import type { Report } from "@reins/verify";
 import type { z } from "zod";
 import { ApiError, LedgerProofError } from "./errors.ts";
@@ -82,12 +81,7 @@ export class LedgerClient {
     { signal, kept }: Abortable & { readonly kept?: KeptCheckpoint | undefined } = {},
   ): Promise<ProvedEntry> {
     const file = await this.#http.text(ledgerOperations.proveEntry, { params: { cid }, signal });
-    const { verifyProof } = await import("@reins/verify");
-    const report = await verifyProof(file, { logKey: kept?.logKey });
-    if (!report.ok) throw new LedgerProofError(`The proof of ${cid} does not hold: ${reasonOf(report)}`);
-    const proof: { entry: { cid: unknown } } = JSON.parse(file);
-    if (proof.entry.cid !== cid) throw new LedgerProofError(`The server proved another entry than ${cid}.`);
-    return { file, report };
+    return (await import("./ledger-proof.ts")).provedEntry(cid, file, kept);
   }
 
   /**
@@ -99,18 +93,8 @@ export class LedgerClient {
     kept,
   }: Abortable & { readonly kept?: KeptCheckpoint | undefined } = {}): Promise<KeptCheckpoint> {
     const now = await this.#http.call(ledgerOperations.getCheckpoint, { signal });
-    const logKey = kept?.logKey ?? now.log_key;
-    if (logKey !== now.log_key)
-      throw new LedgerProofError(`The ledger is signed with ${now.log_key}, and was with ${logKey}.`);
-    const { later, hashes } = kept ? await this.#consistency(kept, signal) : { later: now.note, hashes: [] };
-    const { verifyConsistency } = await import("@reins/verify");
-    const claim = { logKey, earlier: kept?.note ?? later, later, hashes };
-    const report = await verifyConsistency(claim).catch((error: unknown) => {
-      throw new LedgerProofError(`A checkpoint is damaged: ${errorMessage(error)}`, { cause: error });
-    });
-    if (!report.ok) throw new LedgerProofError(`The ledger was changed: ${reasonOf(report)}`);
-    // The second line of a note is its size.
-    return { logKey, size: Number(later.split("\n")[1]), note: later };
+    const grown = kept && (await this.#consistency(kept, signal));
+    return (await import("./ledger-proof.ts")).verifiedCheckpoint(now, kept, grown);
   }
 
   /** Compares the ledger with the checkpoint of a store, and stores the newest. */
@@ -128,8 +112,4 @@ export class LedgerClient {
       throw new LedgerProofError(`The ledger has lost entries: ${error.detail}`, { cause: error });
     }
   }
-}
-
-function reasonOf({ faults }: Pick<Report, "faults">): string {
-  return faults.map(({ message }) => message).join("; ");
 }

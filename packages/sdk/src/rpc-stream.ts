@@ -157,8 +157,12 @@ class RpcTransport {
     const { signal } = this.#closed;
     try {
       const events = followEvents({
-        open: (lastEventId) =>
-          this.#http.stream(PATH, { signal, lastEventId, headers: { [RPC_CONNECTION]: connection } }),
+        open: (lastEventId, aborted) =>
+          this.#http.stream(PATH, {
+            signal: aborted,
+            lastEventId,
+            headers: { [RPC_CONNECTION]: connection },
+          }),
         signal,
         giveUpMs: this.#http.giveUpMs,
         onState: (isOpen) => this.#setOpen(isOpen),

@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { connect, type ReinsClient, type ReinsClientOptions } from "./connect.ts";
 import { ConnectionError } from "./errors.ts";
 import { delay } from "./events.ts";
+import { Http } from "./http.ts";
 
 /** Options of {@link start}. */
 export interface StartServerOptions extends ReinsClientOptions {
@@ -90,14 +91,18 @@ class Server {
   }
 
   /** Resolves with the address when the server can decide. */
-  async healthy({ timeoutMs = 60_000, signal, fetch: get = fetch }: StartServerOptions): Promise<string> {
+  async healthy({ timeoutMs = 60_000, signal, ...options }: StartServerOptions): Promise<string> {
     const late = AbortSignal.timeout(timeoutMs);
     while (!this.#ended.signal.aborted && !late.aborted) {
       signal?.throwIfAborted();
       const url = /http:\/\/127\.0\.0\.1:\d+/.exec(this.#output)?.[0];
       if (url !== undefined) {
-        const health = await get(`${url}/v1/health`, { signal: late }).catch(() => undefined);
-        if (health?.ok) return url;
+        const health = new Http(url, options).request("/v1/health", { method: "GET", signal: late });
+        const isHealthy = await health.then(
+          () => true,
+          () => false,
+        );
+        if (isHealthy) return url;
       }
       await delay(POLL_MS, this.#ended.signal);
     }

@@ -8,7 +8,7 @@ import { requirement } from "../../../scripts/test/requirement.ts";
 import type { StartedServer } from "../src/start.ts";
 import { makeRoom, type Room, startIn } from "./fixtures/server.ts";
 
-/** The most that the library may weigh in a browser, compressed, without the verifier, which is loaded when it is needed. */
+/** The most that the library may weigh in a browser, compressed, without the verifier, files and runs, which are loaded when they are needed. */
 const MAX_BYTES = 60 * 1024;
 
 const chunks = await bundle();
@@ -23,6 +23,8 @@ async function bundle(): Promise<ReadonlyMap<string, Rollup.OutputChunk>> {
       write: false,
       minify: true,
       target: "es2023",
+      // As in the bundle of a page: what the entry and the parts loaded later share stays in the entry.
+      rolldownOptions: { preserveEntrySignatures: "allow-extension" },
       lib: { entry: "src/index.ts", formats: ["es"], fileName: "sdk" },
     },
   });
@@ -49,18 +51,19 @@ test("the library in a browser imports nothing of Node and nothing that is not i
   }
 });
 
-test("the library is small, and the verifier is apart from it", () => {
+test("the library is small, and the verifier, files and runs are apart from it", () => {
   const loaded = [entry, ...entry.imports.map((name) => chunks.get(name)!)];
   const bytes = loaded.reduce((sum, { code }) => sum + gzipSync(code, { level: 9 }).length, 0);
   console.log(`the library: ${bytes} bytes compressed in a browser`);
   expect(bytes).toBeLessThanOrEqual(MAX_BYTES);
-  expect(entry.dynamicImports).toHaveLength(1);
+  expect(entry.dynamicImports).toHaveLength(3);
 });
 
 interface Found {
   readonly types: readonly string[];
   readonly text: string;
   readonly size: number;
+  readonly file: string;
 }
 
 /** Runs in the page. */
@@ -74,8 +77,10 @@ async function useSdk(
   for await (const event of session.prompt("count 20")) types.push(event.type);
   const { text } = await session.prompt("ask").result();
   const { size } = await client.ledger.checkpoint();
+  await client.files.write("from-a-page.txt", new Blob(["of a page"]));
+  const file = await (await client.files.read("from-a-page.txt", { start: 5 })).text();
   await client.close();
-  return { types, text, size };
+  return { types, text, size, file };
 }
 
 /** Runs in the page: counts until the turn is cut off, then reads what was stored of it. */
@@ -141,6 +146,7 @@ requirement(
     expect(found.types).toEqual(["prompt", ...Array.from({ length: 20 }, () => "text"), "end"]);
     expect(found.text).toContain("no");
     expect(found.size).toBeGreaterThan(0);
+    expect(found.file).toBe("page");
   });
 
   test("a server that is killed in a streamed turn and started again: no update is lost or repeated", async () => {

@@ -1,3 +1,4 @@
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   ApiError,
@@ -246,6 +247,96 @@ describe("the ledger", () => {
       if (seen.length === 5) stop.abort();
     }
     expect(seen).toEqual([1, 2, 3, 4, 5]);
+  });
+});
+
+describe("files", () => {
+  /** Pieces of one megabyte, as they are asked for; notes how many were, and whether the rest was given up. */
+  function megabytes(count: number) {
+    const state = { made: 0, ended: false };
+    const pieces = (async function* () {
+      try {
+        for (; state.made < count; state.made += 1) yield new Uint8Array(1 << 20).fill(state.made);
+      } finally {
+        state.ended = true;
+      }
+    })();
+    return { state, pieces };
+  }
+
+  test("are written, read whole or in parts, listed, moved and deleted", async () => {
+    const { files } = reins;
+    expect(await files.write("a/b.txt", "0123456789")).toMatchObject({ bytesWritten: 10 });
+    const whole = await files.read("a/b.txt");
+    expect(whole).toMatchObject({ size: 10, version: expect.any(String) });
+    expect(await whole.text()).toBe("0123456789");
+    const { version } = whole;
+    const part = await files.read("a/b.txt", { start: 4, end: 7, version });
+    expect([part.size, await part.text()]).toEqual([10, "456"]);
+    await files.write("a/b.txt", new Blob(["something else"]));
+    for (const start of [0, 4])
+      await expect(files.read("a/b.txt", { start, version })).rejects.toMatchObject({ code: "conflict" });
+    await expect(files.read("a/b.txt", { start: 99 })).rejects.toMatchObject({
+      code: "range_not_satisfiable",
+    });
+    for (const wrong of [{ start: -1 }, { start: 0.5 }, { start: 2, end: 2 }, { end: Number.NaN }])
+      await expect(files.read("a/b.txt", wrong)).rejects.toThrow(RangeError);
+    await files.mkdir("a/c");
+    await files.move("a/b.txt", "a/c/d.txt");
+    expect(await files.stat("a/c/d.txt")).toMatchObject({ entryType: "file", size: 14 });
+    expect((await files.list("a/c")).map(({ name }) => name)).toEqual(["d.txt"]);
+    await expect(files.delete("a")).rejects.toMatchObject({ code: "conflict" });
+    await files.delete("a", { recursive: true });
+    await expect(files.stat("a")).rejects.toMatchObject({ code: "not_found" });
+    await expect(files.write("../outside", "x")).rejects.toBeInstanceOf(ApiError);
+    await expect(files.uploadBatch("no archive")).rejects.toMatchObject({ code: "invalid" });
+  });
+
+  test("wait for a person where the policy asks", async () => {
+    const path = join(dirname(room.workspace), "beside.txt");
+    const stop = new AbortController();
+    const written = reins.files.write(path, "x");
+    written.catch(() => undefined);
+    for await (const { id } of reins.approvals.pending({ signal: stop.signal })) {
+      await reins.approvals.answer(id, "deny");
+      stop.abort();
+    }
+    await expect(written).rejects.toMatchObject({ name: "ApiError", code: "forbidden" });
+  });
+
+  test("are streamed both ways; leaving the loop ends the transfer", async () => {
+    const { state, pieces } = megabytes(24);
+    await reins.files.write("large", pieces);
+    expect(state).toEqual({ made: 24, ended: true });
+    let length = 0;
+    for await (const chunk of await reins.files.read("large", { start: 1 << 20 })) length += chunk.length;
+    expect(length).toBe(23 << 20);
+    for await (const chunk of await reins.files.read("large")) {
+      expect(chunk[0]).toBe(0);
+      break;
+    }
+    await reins.files.delete("large");
+  });
+
+  test("that are refused or aborted while they are sent leave nothing, and the source ends", async () => {
+    const refused = megabytes(64);
+    await expect(reins.files.write("../large", refused.pieces)).rejects.toBeInstanceOf(ApiError);
+    await expect.poll(() => refused.state.ended).toBe(true);
+    const abort = new AbortController();
+    const aborted = megabytes(64);
+    const write = reins.files.write("aborted", aborted.pieces, { signal: abort.signal });
+    await expect.poll(() => aborted.state.made).toBeGreaterThan(0);
+    abort.abort(new Error("enough"));
+    await expect(write).rejects.toThrow("enough");
+    await expect.poll(() => aborted.state.ended).toBe(true);
+    const broken = (async function* () {
+      yield new Uint8Array(1 << 20);
+      throw new Error("the disk is gone");
+    })();
+    await expect(reins.files.write("broken", broken)).rejects.toThrow("the disk is gone");
+    const names = (await reins.files.list()).map(({ name }) => name);
+    expect(names).not.toContain("aborted");
+    expect(names).not.toContain("broken");
   });
 });
 

@@ -8,8 +8,6 @@ export type { ConnectionLimits } from "./connections/connections.ts";
 export {
   Gateway,
   type GatewayOptions,
-  type InjectedAnswer,
-  type InjectedRequest,
   type ListenOptions,
 } from "./gateway/gateway.ts";
 export type { Tls } from "./gateway/listener.ts";

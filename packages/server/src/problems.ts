@@ -4,8 +4,8 @@ import { RpcError } from "@reins/acp";
 import { hangUp } from "@reins/ahp";
 import { codeOfStatus, PROBLEM_TYPE, type Problem, type ProblemCode, problem } from "@reins/api";
 import { FileFault } from "@reins/host";
-import { errorMessage } from "@reins/kit";
-import { problemOf, QuotaError, type QuotaState } from "@reins/supervisor";
+import { errorMessage, rateHeaders } from "@reins/kit";
+import { problemOf, QuotaError } from "@reins/supervisor";
 
 export interface HttpProblemOptions extends ErrorOptions {
   readonly errors?: Problem["errors"];
@@ -90,15 +90,6 @@ function quotaProblem(error: QuotaError): HttpProblem {
     ...(state && rateHeaders(quota, state)),
   };
   return new HttpProblem("too_many_requests", message, { cause: error, headers });
-}
-
-/** What is left of a rate, as headers (draft-ietf-httpapi-ratelimit-headers). */
-export function rateHeaders(name: string, state: QuotaState): Readonly<Record<string, string>> {
-  const { limit, remaining, windowMs, resetMs } = state;
-  return {
-    "ratelimit-policy": `"${name}";q=${limit};w=${windowMs / 1_000}`,
-    ratelimit: `"${name}";r=${remaining};t=${Math.ceil(resetMs / 1_000)}`,
-  };
 }
 
 /** Maps a failure to start an agent to a problem. */

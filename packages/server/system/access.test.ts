@@ -81,16 +81,22 @@ describe("authentication", () => {
     expect(served.harness.identity.local().id).toBe(LOCAL);
     expect(await served.harness.identity.current({ id: LOCAL })).toMatchObject({ user: "operator" });
     const { gateway } = served;
-    expect(await gateway.inject({ method: "GET", path: "/v1/identity/tenants" })).toMatchObject({
+    const send = async (method: "GET" | "POST" | "DELETE", path: string, value?: object) => {
+      const content = { headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
+      const answer = await gateway.fetch(`http://localhost${path}`, { method, ...(value && content) });
+      const text = await answer.text();
+      return { status: answer.status, body: text === "" ? undefined : JSON.parse(text) };
+    };
+    expect(await send("GET", "/v1/identity/tenants")).toMatchObject({
       status: 200,
       body: { tenants: [{ id: "default" }] },
     });
     const user = { id: "eve", name: "Eve", email: "eve@example.com", roles: [], scopes: [] };
-    const added = await gateway.inject({ method: "POST", path: "/v1/identity/users", body: user });
+    const added = await send("POST", "/v1/identity/users", user);
     expect(added).toMatchObject({ status: 201, body: { id: "eve", tenant: "default" } });
-    const removed = await gateway.inject({ method: "DELETE", path: "/v1/identity/users/eve" });
+    const removed = await send("DELETE", "/v1/identity/users/eve");
     expect(removed).toMatchObject({ status: 204, body: undefined });
-    const stream = await gateway.inject({ method: "GET", path: "/v1/approvals/stream" });
+    const stream = await send("GET", "/v1/approvals/stream");
     expect(stream).toMatchObject({ status: 406, body: { code: "not_acceptable" } });
   });
 

@@ -158,6 +158,9 @@ describe("real responses", () => {
     const exported = await served.ask("GET", "/v1/ledger/export");
     expect([exported.status, exported.headers["content-type"]]).toEqual([200, "application/x-ndjson"]);
     seen.add("export_ledger");
+    const audited = await served.ask("GET", "/v1/audit?limit=1");
+    expect([audited.status, audited.headers["content-type"]]).toEqual([200, "application/x-ndjson"]);
+    seen.add("pull_audit");
 
     await ask("GET", "/v1/roster");
     await ask("POST", "/v1/roster", { session_id: "newt", kind: "role", state: "live", more: [1] });

@@ -15,10 +15,10 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import { paxOf, type TarPart, tarOf } from "../../kit/test/tar.ts";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import type { Served } from "./fixtures/home.ts";
 import { RpcClient } from "./fixtures/rpc-client.ts";
-import { paxOf, type TarPart, tarOf } from "./fixtures/tar.ts";
 
 const home = agentsForAll({
   rules: `

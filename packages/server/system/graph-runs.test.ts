@@ -52,6 +52,23 @@ const declaration = (actions: readonly object[], more: object = {}) => ({
 });
 
 describe("a graph that is posted", () => {
+  test.each([
+    ["executed", "execute", [action("a", "read_file", { path: "none" })]],
+    ["empty", "execute", []],
+    ["planned", "plan", [action("a", "read_file", { path: "none" })]],
+  ])("and %s is found and listed as soon as its id is known", async (_, intent, actions) => {
+    const served = await serveAgents(home());
+    for (let round = 0; round < 5; round += 1) {
+      const { run_id } = await post(served, { declaration: declaration(actions, { intent }) });
+      const [shown, list] = await Promise.all([
+        served.ask("GET", `/v1/runs/${run_id}`),
+        served.ask("GET", "/v1/runs"),
+      ]);
+      expect(shown.status, shown.text).toBe(200);
+      expect(list.text).toContain(run_id);
+    }
+  });
+
   test("runs the calls of the carrier in their order, each after a verdict of its own", async () => {
     const { workspace, harness } = home();
     await writeFile(join(workspace, "package.json"), '{ "name": "seen" }');

@@ -54,6 +54,37 @@ describe("the ledger", () => {
     expect(await again.next()).toMatchObject({ data: { entry: { entity_id: "coder:ahp:later" } } });
   });
 
+  test("is pulled as audit records from a cursor on, by each tenant its own", async () => {
+    const served = await Served.open(harness());
+    const acme = await served.person({ tenant: "acme", roles: ["admin"] });
+    const plain = await served.person();
+    await harness().policies.refresh();
+    for (const session of ["one", "two"]) await served.question(session);
+    await served.question("theirs", "acme");
+    const pull = async (query: string, as?: string) => {
+      const { status, text } = await served.ask("GET", `/v1/audit${query}`, { as });
+      const lines = text.split("\n").filter((line) => line !== "");
+      return { status, records: status === 200 ? lines.map((line) => JSON.parse(line)) : [] };
+    };
+    const { entries } = await entriesOf(served, "?order=oldest&limit=500");
+    const seen: { seq: number; cursor: string; entry: unknown }[] = [];
+    for (let pages = 0; pages <= entries.length; pages += 1) {
+      const cursor = seen.at(-1)?.cursor;
+      const { records } = await pull(`?limit=3${cursor ? `&cursor=${cursor}` : ""}`);
+      if (records.length === 0) break;
+      seen.push(...records);
+    }
+    expect(seen.map(({ seq, entry }) => ({ seq, entry }))).toEqual(entries);
+    const { records: events } = await pull("?format=ocsf", acme.secret);
+    expect(events.length).toBeGreaterThan(0);
+    expect(new Set(events.map(({ metadata }) => metadata.tenant_uid))).toEqual(new Set(["acme"]));
+    expect((await pull("", plain.secret)).status).toBe(403);
+    expect((await pull("?cursor=nonsense")).status).toBe(400);
+    expect((await pull(`?cursor=0.${"0".repeat(64)}`)).status).toBe(409);
+    expect((await pull("?cursor=999999999")).status).toBe(409);
+    expect((await pull("?format=xml")).status).toBe(400);
+  });
+
   test("shows admins the entries of their tenant, and other users none", async () => {
     const served = await Served.open(harness());
     const acme = await served.person({ tenant: "acme", roles: ["admin"] });
@@ -80,6 +111,26 @@ describe("the ledger", () => {
       expect((await served.ask("GET", path, { as: acme.secret })).status).toBe(404);
     expect((await served.ask("GET", "/v1/ledger/export", { as: acme.secret })).status).toBe(403);
     expect((await served.ask("GET", "/v1/ledger/checkpoint", { as: plain.secret })).status).toBe(200);
+  });
+
+  test("shows the entries of a removed tenant to the operator alone", async () => {
+    const served = await Served.open(harness());
+    await served.person({ tenant: "gone" });
+    const own = await served.person({ roles: ["admin"] });
+    await harness().policies.refresh();
+    await served.question("left", "gone");
+    await harness().identity.removeTenant("gone");
+    const left = async (as?: string) =>
+      (await entriesOf(served, "?limit=500", as)).entries.filter(
+        ({ entry }: { entry: { entity_id: string } }) => entry.entity_id === "gone/coder:ahp:left",
+      );
+    const all = await left();
+    expect(all.map(({ entry }: { entry: { quality: string } }) => entry.quality)).toContain("approval");
+    expect(await left(own.secret)).toEqual([]);
+    for (const { entry } of all)
+      expect((await served.ask("GET", `/v1/ledger/entries/${entry.cid}`, { as: own.secret })).status).toBe(
+        404,
+      );
   });
 
   test("ends the stream of a user who is no longer an admin", async () => {

@@ -1,4 +1,16 @@
 export { TextPacker } from "./packed-text.ts";
+export {
+  isPostgresAddress,
+  type PostgresAddress,
+  readPostgresAddress,
+  shownAddress,
+} from "./postgres/address.ts";
+export {
+  openPostgres,
+  openPostgresReader,
+  type PostgresOptions,
+  type PostgresStore,
+} from "./postgres/open.ts";
 export { MarkFile } from "./sqlite/commit-mark.ts";
 export { examine as examineSqlite, type StoreLoss } from "./sqlite/examine.ts";
 export type { SqliteLimits } from "./sqlite/open.ts";

@@ -1,8 +1,9 @@
 import type { Lease, Tables } from "./store.ts";
 
 type LeaseChanges = {
-  claim(args: { name: string; owner: string; now: number; milliseconds: number }): Lease | undefined;
-  renew(args: { lease: Lease; now: number; milliseconds: number }): Lease | undefined;
+  // Without a time, the clock of the database counts.
+  claim(args: { name: string; owner: string; now?: number; milliseconds: number }): Lease | undefined;
+  renew(args: { lease: Lease; now?: number; milliseconds: number }): Lease | undefined;
   release(args: { lease: Lease }): undefined;
   fence(args: { lease: Lease }): undefined;
 };

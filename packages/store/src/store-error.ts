@@ -13,6 +13,8 @@ export type StoreErrorCode =
    * does it show whether what was being written was kept; as a whole, if so.
    */
   | "io"
+  /** The database cannot be reached, or cannot do it now; nothing of it was kept. */
+  | "unavailable"
   /** More waits to be written than the store is willing to hold. */
   | "overloaded"
   /** The database was written by a newer version. */
@@ -28,7 +30,7 @@ export type StoreErrorCode =
   /** A change or query that the tables do not know, or arguments they cannot take. */
   | "invalid";
 
-const RETRYABLE: ReadonlySet<StoreErrorCode> = new Set(["full", "locked", "overloaded"]);
+const RETRYABLE: ReadonlySet<StoreErrorCode> = new Set(["full", "locked", "overloaded", "unavailable"]);
 
 /** An error of the store. */
 export class StoreError extends Error {

@@ -74,10 +74,8 @@ export interface Store extends StoreReader {
 
 /** A prepared statement. Tables are strict, so its rows hold what the statement selects, as `Row` says. */
 export interface Statement<Row = unknown> {
-  run(...parameters: readonly unknown[]): {
-    readonly changes: number;
-    readonly lastInsertRowid: number | bigint;
-  };
+  /** What it changed may be read as long as its transaction is open. */
+  run(...parameters: readonly unknown[]): { readonly changes: number };
   get(...parameters: readonly unknown[]): Row | undefined;
   all(...parameters: readonly unknown[]): Row[];
 }
@@ -91,6 +89,8 @@ export interface Database {
   exec(sql: string): void;
   /** Whether a transaction is open; some failures end it without being asked. */
   readonly inTransaction: boolean;
+  /** SQLite where nothing is said. Statements are written for both, but for what one of them lacks. */
+  readonly kind?: "postgres";
   close(): void;
 }
 
@@ -113,10 +113,13 @@ export interface Tables<Changes extends Operations, Queries extends Operations> 
   readonly types?: { readonly changes: Changes; readonly queries: Queries };
 }
 
+/** SQL that makes or alters tables; apart for each database only where one lacks what the other has. */
+export type Migration = string | Readonly<Record<"sqlite" | "postgres", string>>;
+
 /** What the module of {@link Tables} exports as its default. */
 export interface TablesModule {
-  /** SQL that makes and alters the tables; each is run once, in order, and never changed afterwards. */
-  readonly migrations: readonly string[];
+  /** Each is run once, in order, and never changed afterwards. */
+  readonly migrations: readonly Migration[];
   /** Prepares the operations on an open database. Run anew after anything that may have undone writes. */
   open(database: Database): OpenTables | Promise<OpenTables>;
 }

@@ -1,4 +1,4 @@
 import { describeStore } from "../test/contract/contract.ts";
 import { sqlitePlace } from "../test/temporary-folder.ts";
 
-describeStore("SQLite", { place: sqlitePlace });
+describeStore("SQLite", { place: sqlitePlace, copiesToFiles: true });

@@ -24,6 +24,14 @@ export {
 } from "./approvals/answerer.ts";
 export { type Approval, Approvals, type ApprovalsOptions, type GivenAnswer } from "./approvals/approvals.ts";
 export { approvalTables } from "./approvals/tables.ts";
+export {
+  expectUsable,
+  type Post,
+  postOverHttp,
+  retryAfterMs,
+  SIGNATURE_HEADER,
+  sign,
+} from "./approvals/webhooks/webhook.ts";
 export type {
   CallEnd,
   Decided,
@@ -60,7 +68,6 @@ export {
   QuotaError,
   type QuotaHolder,
   type QuotaSettings,
-  type QuotaState,
   Quotas,
 } from "./limits/quotas.ts";
 export { limitTables, type Usage } from "./limits/tables.ts";

@@ -1,5 +1,5 @@
 import { type Checkpoint, type LogKey, readCheckpoint, readLogKey } from "./note.ts";
-import { VerifyError } from "./verify-error.ts";
+import { VerifyError } from "./report.ts";
 
 /** How far a verification has come. */
 export interface Progress {

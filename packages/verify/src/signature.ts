@@ -1,5 +1,5 @@
 import type { Bytes } from "./bytes.ts";
-import { VerifyError } from "./verify-error.ts";
+import { VerifyError } from "./report.ts";
 
 /** An Ed25519 signature (RFC 8032) to be checked. */
 export interface SignatureClaim {

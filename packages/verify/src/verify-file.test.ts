@@ -4,7 +4,7 @@ import { textOf } from "../test/ledger-maker.ts";
 import { proofOf } from "../test/proof-maker.ts";
 import { inPieces } from "../test/read.ts";
 import { makeSample } from "../test/sample.ts";
-import { verifyFile } from "./verify-file.ts";
+import { verifyFile } from "./export/verify-export.ts";
 
 const { ledger } = makeSample();
 const exported = textOf(ledger.lines());

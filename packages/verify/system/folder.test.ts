@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { verify } from "../src/node/verify.ts";
-import { VerifyError } from "../src/verify-error.ts";
+import { VerifyError } from "../src/report.ts";
 import { addToDatabase, artifactPath, writeDataFolder } from "../test/data-folder.ts";
 import { LedgerMaker } from "../test/ledger-maker.ts";
 import { faultsOf } from "../test/read.ts";

@@ -1,9 +1,9 @@
 import { availableParallelism, loadavg } from "node:os";
 import type { Memory } from "@reins/bridge";
+import { type Clock, systemClock } from "../agent-dependencies.ts";
 import type { ControlCall, ControlPort } from "../control/control-port.ts";
 import type { DecisionEvents, DecisionEventType } from "../control/events.ts";
 import type { MayRead } from "../files/workspace-files.ts";
-import { type Clock, systemClock } from "../ports/clock.ts";
 import { detectIntent } from "./intent.ts";
 import { perceive } from "./perception.ts";
 import { choosePlanning, hintsFor } from "./planning.ts";

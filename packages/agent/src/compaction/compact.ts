@@ -1,6 +1,5 @@
 import { errorMessage } from "@reins/kit";
-import type { HistoryEntry } from "../history/entry.ts";
-import { transcriptOf } from "../history/transcript.ts";
+import { type HistoryEntry, transcriptOf } from "../history/entry.ts";
 import type { ModelInfo } from "../models/model.ts";
 import { tokensOf, tokensOfAll } from "../models/tokens.ts";
 import { contextTokens, type Turn } from "../turn/turn.ts";

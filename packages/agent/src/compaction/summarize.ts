@@ -1,5 +1,4 @@
-import type { HistoryEntry, TokenUsage } from "../history/entry.ts";
-import { transcriptOf } from "../history/transcript.ts";
+import { type HistoryEntry, type TokenUsage, transcriptOf } from "../history/entry.ts";
 import { ModelError } from "../models/model.ts";
 import { tokensIn, totalOf } from "../models/tokens.ts";
 import { IdleTimeout } from "../turn/ask-model.ts";

@@ -1,8 +1,7 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { type JsonObject, parseObject } from "@reins/acp";
 import { z } from "zod";
-import type { AssistantPart, UserPart } from "../history/entry.ts";
-import type { Message } from "../history/transcript.ts";
+import type { AssistantPart, Message, UserPart } from "../history/entry.ts";
 import type { ThinkingStyle } from "./anthropic-model.ts";
 import type { ModelRequest, ThoughtLevel } from "./model.ts";
 

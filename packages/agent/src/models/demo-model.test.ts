@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ToolResult } from "../history/entry.ts";
-import type { Message } from "../history/transcript.ts";
+import type { Message, ToolResult } from "../history/entry.ts";
 import { DemoModel } from "./demo-model.ts";
 import type { ModelEvent } from "./model.ts";
 

@@ -1,8 +1,6 @@
-import type { IntentName } from "../advisor/intent.ts";
-import { detectIntent } from "../advisor/intent.ts";
-import type { ToolResult } from "../history/entry.ts";
-import type { Message } from "../history/transcript.ts";
-import { type Clock, systemClock } from "../ports/clock.ts";
+import { detectIntent, type IntentName } from "../advisor/intent.ts";
+import { type Clock, systemClock } from "../agent-dependencies.ts";
+import type { Message, ToolResult } from "../history/entry.ts";
 import {
   board,
   count,

@@ -1,6 +1,5 @@
 import type { JsonObject } from "@reins/acp";
-import type { TokenUsage } from "../history/entry.ts";
-import type { Message } from "../history/transcript.ts";
+import type { Message, TokenUsage } from "../history/entry.ts";
 
 /** How much a model thinks before it answers; `default` leaves it to the model. */
 export type ThoughtLevel = "default" | "off" | "low" | "medium" | "high";

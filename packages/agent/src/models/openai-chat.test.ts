@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Message } from "../history/transcript.ts";
+import type { Message } from "../history/entry.ts";
 import { chatRequest } from "./openai-chat.ts";
 
 const text = (words: string) => ({ type: "text" as const, text: words });

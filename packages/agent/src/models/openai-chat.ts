@@ -1,7 +1,6 @@
 import { isObject } from "@reins/acp";
 import type OpenAI from "openai";
-import { partsText, type TokenUsage, type UserPart } from "../history/entry.ts";
-import type { Message } from "../history/transcript.ts";
+import { type Message, partsText, type TokenUsage, type UserPart } from "../history/entry.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest, type ModelStop } from "./model.ts";
 import { effortOf, type OpenAiAccess, openAiModel, openAiUsage } from "./openai-client.ts";
 import { CallArguments } from "./provider-api.ts";

@@ -1,8 +1,7 @@
 import { isObject, type JsonObject } from "@reins/acp";
 import type OpenAI from "openai";
 import { z } from "zod";
-import type { AssistantPart, TokenUsage, UserPart } from "../history/entry.ts";
-import type { Message } from "../history/transcript.ts";
+import type { AssistantPart, Message, TokenUsage, UserPart } from "../history/entry.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "./model.ts";
 import { objectText } from "./openai-chat.ts";
 import { effortOf, type OpenAiAccess, openAiModel, openAiUsage } from "./openai-client.ts";

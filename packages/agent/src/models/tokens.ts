@@ -1,5 +1,4 @@
-import type { TokenUsage } from "../history/entry.ts";
-import type { Message } from "../history/transcript.ts";
+import type { Message, TokenUsage } from "../history/entry.ts";
 import type { Price } from "./model.ts";
 
 /** Characters per token, roughly, for most languages and models. */

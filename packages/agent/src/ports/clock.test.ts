@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { systemClock } from "./clock.ts";
+import { systemClock } from "../agent-dependencies.ts";
 
 test("a delay beyond the limit of timers does not fire at once", async () => {
   const abort = new AbortController();

@@ -5,7 +5,7 @@ import type { AgentDependencies } from "../agent-dependencies.ts";
 import { compact, isHalfFull } from "../compaction/compact.ts";
 import type { UserPart } from "../history/entry.ts";
 import type { SessionHeader, StoredSession } from "../history/session-store.ts";
-import { type ToolView, toolView } from "../tools/tool-view.ts";
+import { type ToolView, toolView } from "../tools/tool.ts";
 import { Turn } from "../turn/turn.ts";
 import { promptSession, settingFor, type TurnContext } from "./prompt-session.ts";
 import { Session } from "./session.ts";

@@ -1,5 +1,5 @@
+import type { Clock } from "../agent-dependencies.ts";
 import type { ControlPort } from "../control/control-port.ts";
-import type { Clock } from "../ports/clock.ts";
 
 const INTERVAL_MS = 30_000;
 

@@ -1,6 +1,12 @@
 import { type JsonObject, parseObject } from "@reins/acp";
-import type { AssistantPart, CallPart, HistoryEntry, ToolResult, UserPart } from "../history/entry.ts";
-import { interruptedTurns } from "../history/transcript.ts";
+import {
+  type AssistantPart,
+  type CallPart,
+  type HistoryEntry,
+  interruptedTurns,
+  type ToolResult,
+  type UserPart,
+} from "../history/entry.ts";
 import type { Tool } from "../tools/tool.ts";
 import { SEARCH_TOOL } from "../tools/tool-search.ts";
 import type { DisplayedCall, TurnEvent } from "../turn/turn-event.ts";

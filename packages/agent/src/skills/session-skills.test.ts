@@ -5,7 +5,7 @@ import { calling, ScriptedModel } from "../../test/scripted-model.ts";
 import { type Loose, TestClient } from "../../test/test-client.ts";
 import { testWorkspace } from "../../test/workspace.ts";
 import { VolatileSessionStore } from "../history/session-store.ts";
-import type { FoundSkills, SkillService } from "./skill-service.ts";
+import type { FoundSkills, SkillService } from "./session-skills.ts";
 
 function skillWith(id: string, more: Partial<Skill> = {}): Skill {
   return {

@@ -5,8 +5,10 @@ import {
   HostSkills,
   isBridgeMethod,
   isUsable,
+  type LayerOrder,
   type LoadedSkill,
   MATCH_DEFAULTS,
+  type MatchSettings,
   matchSkills,
   type Skill,
   SkillActivation,
@@ -19,7 +21,27 @@ import {
   substitute,
 } from "@reins/bridge";
 import { errorMessage } from "@reins/kit";
-import type { FoundSkills, SkillService } from "./skill-service.ts";
+
+/** The skills of folders, which the host finds and trusts. */
+export interface SkillService {
+  /** The skills for a session, of every layer but the last; read at the beginning of each turn. */
+  find(sessionId: string): Promise<FoundSkills>;
+  /** Reads a skill again, with its body; throws when it may no longer be used. */
+  load(sessionId: string, skill: Skill): Promise<LoadedSkill>;
+  /** Reads a file of a skill as text; throws when the skill may no longer be used, or has no such file. */
+  readFile(sessionId: string, skill: Skill, path: string): Promise<string>;
+}
+
+export interface FoundSkills {
+  readonly skills: readonly Skill[];
+  readonly warnings: readonly SkillWarning[];
+  readonly order: LayerOrder;
+  readonly match: MatchSettings;
+  /** The most that cards take of a prompt, in characters. */
+  readonly cardBudget: number;
+  /** The variables of the environment that a body may name. */
+  readonly variables: Readonly<Record<string, string>>;
+}
 
 /** How a session reaches its skills. */
 export interface SessionSkillsOptions {

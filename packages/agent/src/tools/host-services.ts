@@ -1,7 +1,6 @@
 import type { JsonObject } from "@reins/acp";
 import type { BridgePort, WorkerDetails } from "@reins/bridge";
-
-import type { SkillService } from "../skills/skill-service.ts";
+import type { SkillService } from "../skills/session-skills.ts";
 
 /** A message of another agent. */
 export interface Mail {

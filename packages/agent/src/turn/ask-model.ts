@@ -1,6 +1,5 @@
 import { exponentialBackoff } from "@reins/kit";
-import type { TokenUsage } from "../history/entry.ts";
-import type { Message } from "../history/transcript.ts";
+import type { Message, TokenUsage } from "../history/entry.ts";
 import { ModelError, type ModelEvent, type ModelRequest } from "../models/model.ts";
 import { totalOf } from "../models/tokens.ts";
 import { type Answer, Draft } from "./draft.ts";

@@ -8,7 +8,7 @@ import { testWorkspace } from "../../test/workspace.ts";
 import type { NativeAgentOptions } from "../agent-dependencies.ts";
 import { VolatileSessionStore } from "../history/session-store.ts";
 import { ModelError } from "../models/model.ts";
-import type { SkillService } from "../skills/skill-service.ts";
+import type { SkillService } from "../skills/session-skills.ts";
 
 const ACT = { kind: "act", calls: [{ id: "a", type: "tool", name: "read_file", args: { path: "a.txt" } }] };
 const declaring = calling("AgentProtocolOutput", ACT);

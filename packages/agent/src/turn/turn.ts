@@ -1,11 +1,17 @@
 import type { KeyedQueue } from "@reins/kit";
+import type { Clock } from "../agent-dependencies.ts";
 import type { ControlPort } from "../control/control-port.ts";
 import type { DecisionEvents, DecisionEventType, ReportEvents, ReportEventType } from "../control/events.ts";
-import { type HistoryEntry, partsText, type TokenUsage, type UserPart } from "../history/entry.ts";
-import { type Message, transcriptOf } from "../history/transcript.ts";
+import {
+  type HistoryEntry,
+  type Message,
+  partsText,
+  type TokenUsage,
+  transcriptOf,
+  type UserPart,
+} from "../history/entry.ts";
 import type { Model, ThoughtLevel, ToolDefinition } from "../models/model.ts";
 import { addUsage, costOf, NO_USAGE, tokensIn, tokensOfAll, totalOf } from "../models/tokens.ts";
-import type { Clock } from "../ports/clock.ts";
 import type { SessionSkills } from "../skills/session-skills.ts";
 import type { ProtocolService } from "../tools/host-services.ts";
 import type { Tool, ToolContext } from "../tools/tool.ts";

@@ -3,8 +3,8 @@ import { mkdir, realpath, symlink } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import { readTar, TarError, type TarKind, tarNames } from "@reins/kit";
 import { AgentError } from "../agent-error.ts";
-import { tarEntries } from "./tar.ts";
 import { zipEntries } from "./zip.ts";
 
 /** One entry of an archive, as the archive says. Its content is read before the next entry is. */
@@ -21,10 +21,15 @@ const MOST_ENTRIES = 100_000;
 const MOST_BYTES = 4 * 1024 ** 3;
 const LONGEST_PATH = 1_024;
 const DEEPEST = 40;
+const TAR_KINDS: Partial<Readonly<Record<TarKind, ArchiveEntry["kind"]>>> = {
+  file: "file",
+  folder: "folder",
+  "symbolic link": "link",
+};
 
 /** Makes the error of an archive that is not extracted. */
-export function badArchive(why: string): AgentError {
-  return new AgentError("install_failed", `The archive is refused: ${why}.`);
+export function badArchive(why: string, cause?: unknown): AgentError {
+  return new AgentError("install_failed", `The archive is refused: ${why}.`, { cause });
 }
 
 /**
@@ -33,6 +38,18 @@ export function badArchive(why: string): AgentError {
  * what is in the folder then is not to be used.
  */
 export async function extract(
+  archive: { readonly file: string; readonly name: string },
+  folder: string,
+  otherwise: string,
+): Promise<void> {
+  try {
+    await extractAll(archive, folder, otherwise);
+  } catch (error) {
+    throw error instanceof TarError ? badArchive(error.message, error) : error;
+  }
+}
+
+async function extractAll(
   archive: { readonly file: string; readonly name: string },
   folder: string,
   otherwise: string,
@@ -63,6 +80,11 @@ function entriesOf(
   return itself(file, otherwise);
 }
 
+async function* tarEntries(source: AsyncIterable<Uint8Array>): AsyncGenerator<ArchiveEntry> {
+  for await (const { path, kind, target, mode, content } of readTar(source, MOST_BYTES))
+    yield { path, kind: TAR_KINDS[kind] ?? "other", target, isExecutable: (mode & 0o111) !== 0, content };
+}
+
 async function* itself(file: string, path: string): AsyncGenerator<ArchiveEntry> {
   yield { path, kind: "file", isExecutable: true, content: createReadStream(file) };
 }
@@ -81,15 +103,10 @@ async function* unzipped(file: string): AsyncGenerator<Buffer> {
 
 /** A path of an archive, below the folder it is extracted to. */
 function safePath(path: string): string {
-  const parts = path.split("/").filter((part) => part !== "" && part !== ".");
-  const isBad =
-    path.length > LONGEST_PATH ||
-    path.startsWith("/") ||
-    /[\0\\]|^[A-Za-z]:/.test(path) ||
-    parts.includes("..") ||
-    parts.length > DEEPEST;
-  if (isBad) throw badArchive(`${JSON.stringify(path.slice(0, 200))} leads out of it`);
-  return join(...parts, ".");
+  const names = tarNames(path);
+  if (path.length > LONGEST_PATH || names.length > DEEPEST || /\\|^[A-Za-z]:/.test(path))
+    throw badArchive(`it has the path ${JSON.stringify(path.slice(0, 200))}, which is not taken`);
+  return join(...names, ".");
 }
 
 async function writeEntry(

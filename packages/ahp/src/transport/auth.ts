@@ -81,7 +81,7 @@ export function credentialInSubprotocols({
 /** The credential in the URL, where upstream's WebSocket clients put it. */
 export function credentialInQuery({ url }: Pick<IncomingMessage, "url">): Credential | undefined {
   const query = new URLSearchParams(url?.split("?", 2)[1] ?? "");
-  const token = query.get("token");
+  const token = query.get("token") ?? query.get("access_token");
   if (token !== null) return { kind: "bearer", value: token };
   const key = query.get("api_key");
   return key === null ? undefined : { kind: "api_key", value: key };

@@ -1,7 +1,6 @@
-import { type Clock, errorMessage, LruCache, systemClock } from "@reins/kit";
-import { BridgeCallError, type BridgePort } from "../wire/bridge-port.ts";
-import { unwrapped } from "../wire/envelope.ts";
-import { type HostTool, type HostToolList, readHostTools } from "./read-host-tools.ts";
+import { isObject, type JsonObject } from "@reins/acp";
+import { type Clock, errorMessage, hasHidden, LruCache, systemClock } from "@reins/kit";
+import { BridgeCallError, type BridgePort, unwrapped } from "../wire/bridge-port.ts";
 
 /** How long a list is used, and how long a host that failed is not asked again. */
 const FRESH_MS = 60_000;
@@ -103,4 +102,103 @@ export function hostToolText(result: unknown): string {
 /** The description of a host's tool as a model reads it. */
 export function hostToolDescription({ description, deprecated }: HostTool): string {
   return deprecated ? `[deprecated] ${description}`.trim() : description;
+}
+
+/** A tool that a host lends, in its normal form: exactly these members. */
+export interface HostTool {
+  readonly name: string;
+  readonly description: string;
+  /** A JSON Schema of its one argument; null where the host gives none. */
+  readonly schema: JsonObject | null;
+  readonly deprecated: boolean;
+}
+
+/** The tools of a host, and what of its list could not be used. */
+export interface HostToolList {
+  readonly tools: readonly HostTool[];
+  readonly warnings: readonly string[];
+}
+
+const MAX_TOOLS = 10_000;
+const MAX_NAME = 128;
+const MAX_DESCRIPTION = 8_192;
+const MAX_SCHEMA = 64 * 1024;
+const MAX_WARNINGS = 20;
+
+/**
+ * Reads the reply to `host/tools/list`: `{ tools }`, a list alone, or either in an envelope, with the names of members that
+ * hosts use. An entry that is no tool is dropped with a warning. Throws where there is no list.
+ */
+export function readHostTools(reply: unknown): HostToolList {
+  const body = unwrapped(reply);
+  const list: unknown = Array.isArray(body) ? body : isObject(body) ? body.tools : undefined;
+  if (!Array.isArray(list)) throw new Error("the reply to host/tools/list has no list of tools");
+  const tools = new Map<string, HostTool>();
+  const warnings: string[] = [];
+  for (const [index, entry] of list.slice(0, MAX_TOOLS).entries()) {
+    const tool = readTool(entry);
+    if (typeof tool === "string") warnings.push(`entry ${index + 1} was left out: ${tool}`);
+    else if (tools.has(tool.name))
+      warnings.push(`entry ${index + 1} was left out: ${tool.name} is there already`);
+    else tools.set(tool.name, tool);
+  }
+  if (list.length > MAX_TOOLS) warnings.push(`of ${list.length} tools the first ${MAX_TOOLS} are used`);
+  const more = warnings.length - MAX_WARNINGS;
+  return {
+    tools: [...tools.values()],
+    warnings: more > 0 ? [...warnings.slice(0, MAX_WARNINGS), `and ${more} more warnings`] : warnings,
+  };
+}
+
+/** A tool in its normal form, or why the entry is none. */
+function readTool(entry: unknown): HostTool | string {
+  if (!isObject(entry)) return "it is no object";
+  const { name, deprecated } = entry;
+  if (typeof name !== "string" || name.trim() === "") return "it has no name";
+  if (name.length > MAX_NAME || hasHidden(name) || name.trim() !== name)
+    return `its name is longer than ${MAX_NAME} characters or holds some that cannot be seen`;
+  const description = [entry.description, entry.short_description].find((one) => typeof one === "string");
+  const schema = [entry.schema, entry.parameters, entry.input_schema].find(isObject) ?? null;
+  if (schema && JSON.stringify(schema).length > MAX_SCHEMA)
+    return `the schema of ${name} has more than ${MAX_SCHEMA} characters`;
+  return {
+    name,
+    description: typeof description === "string" ? description.slice(0, MAX_DESCRIPTION) : "",
+    schema,
+    deprecated: deprecated === true,
+  };
+}
+
+/** A tool by where it comes from: an MCP server, or `host`; the agent's own tools have no source. */
+export interface SourcedName {
+  readonly source?: string | undefined;
+  readonly name: string;
+}
+
+/** The source of the tools that the host of a session lends. */
+export const HOST_SOURCE = "host";
+
+/**
+ * The names under which tools are offered, found and called, in their order. A name that tools of several sources have,
+ * letter case aside, is qualified for each of them as `source/name`; the agent's own tools keep theirs.
+ */
+export function qualifiedNames(tools: readonly SourcedName[]): readonly string[] {
+  const sources = new Map<string, Set<string | undefined>>();
+  for (const { source, name } of tools) {
+    const folded = name.toLowerCase();
+    sources.set(folded, (sources.get(folded) ?? new Set()).add(source));
+  }
+  return tools.map(({ source, name }) =>
+    source === undefined || sources.get(name.toLowerCase())?.size === 1 ? name : `${source}/${name}`,
+  );
+}
+
+const MAX_MODEL_NAME = 64;
+
+/** A name that the interfaces of all models accept: `host/deploy` becomes `host__deploy`. */
+export function modelToolName(name: string): string {
+  return name
+    .replaceAll("/", "__")
+    .replace(/[^A-Za-z0-9_-]/g, "_")
+    .slice(0, MAX_MODEL_NAME);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readHostTools } from "./read-host-tools.ts";
+import { readHostTools } from "./host-tools.ts";
 
 const SCHEMA = { type: "object", properties: { path: { type: "string" } }, required: ["path"] };
 const READ = { name: "Read", description: "Read a file", schema: SCHEMA, deprecated: false };

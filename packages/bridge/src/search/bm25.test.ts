@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Bm25Index, explain, searchItems } from "./bm25.ts";
-import { queryTokens, tokensOf } from "./tokens.ts";
+import { Bm25Index, explain, queryTokens, searchItems, tokensOf } from "./bm25.ts";
 
 function indexOf(texts: Readonly<Record<string, string>>): Bm25Index<"text"> {
   const index = new Bm25Index({ text: 1 });

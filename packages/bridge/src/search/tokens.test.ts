@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { queryTokens, tokensOf } from "./bm25.ts";
 import { stem } from "./stem.ts";
-import { queryTokens, tokensOf } from "./tokens.ts";
 
 describe("tokens", () => {
   it.each([

@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { isRecord, type JsonObject } from "@reins/kit";
-import { qualifiedNames } from "../qualified-names.ts";
+import { qualifiedNames } from "../host-tools/host-tools.ts";
 import { Bm25Index, explain } from "./bm25.ts";
 import { synonymsOf } from "./synonyms.ts";
-import { TextBudget } from "./text-budget.ts";
+import { TextBudget } from "./tool-search.ts";
 
 /** A tool that can be searched for. */
 export interface SearchableTool {

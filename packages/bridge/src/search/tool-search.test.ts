@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { AskHost } from "./host-search.ts";
 import { searchByRegex } from "./regex-search.ts";
 import { namedTools, type SearchableTool, ToolIndex } from "./tool-index.ts";
-import { searchTools, type ToolSearchOptions } from "./tool-search.ts";
+import { type AskHost, searchTools, type ToolSearchOptions } from "./tool-search.ts";
 
 function tool(name: string, description: string, more: Partial<SearchableTool> = {}): SearchableTool {
   return { name, description, source: "ops", parameters: null, ...more };

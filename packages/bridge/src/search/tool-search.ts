@@ -1,8 +1,8 @@
-import { errorMessage, raceAbort } from "@reins/kit";
+import { createHash } from "node:crypto";
+import { errorMessage, isRecord, type JsonObject, raceAbort } from "@reins/kit";
 import { type Embed, searchByEmbedding } from "./embedding-search.ts";
-import { type AskHost, readToolSearchReply, toolSearchQuery } from "./host-search.ts";
 import { type FoundTools, searchByRegex } from "./regex-search.ts";
-import { namedTools, type ToolIndex } from "./tool-index.ts";
+import { MAX_HITS, namedTools, type SearchableTool, type ToolIndex } from "./tool-index.ts";
 
 /** How tools are found: by words, by a pattern, by meaning, or by the host. */
 export type SearchStrategy = "bm25" | "regex" | "semantic" | "host";
@@ -67,4 +67,81 @@ async function find(
     const diagnostic = `the search by "${strategy}" failed: ${errorMessage(error)}`.slice(0, MAX_DIAGNOSTIC);
     return { hits: fallback === "bm25" ? await byWords() : [], diagnostic };
   }
+}
+
+/** As much of each text as counts whatever is left. */
+const LEAST = 64;
+
+/**
+ * How many characters an index takes: to index them takes time in which nothing else is
+ * done. What comes first is taken whole, and of what comes after the budget is used up only the beginning.
+ */
+export class TextBudget {
+  #left: number;
+
+  constructor(characters: number) {
+    this.#left = characters;
+  }
+
+  /** What counts of a text. */
+  take(text: string): string {
+    const taken = text.slice(0, Math.max(LEAST, this.#left));
+    this.#left -= taken.length;
+    return taken;
+  }
+
+  /** Gives back what an indexed text took. */
+  give(characters: number): void {
+    this.#left += characters;
+  }
+}
+
+/** Sends `tool_search/query` to the host of a session; rejects on an error or a time-out. */
+export type AskHost = (params: JsonObject, signal: AbortSignal) => Promise<unknown>;
+
+/** The most candidates that are also described to the host. */
+const MAX_DESCRIBED = 1_000;
+const MAX_DESCRIPTION = 200;
+
+/** The request `tool_search/query`. */
+function toolSearchQuery(
+  strategy: "semantic" | "host",
+  query: string,
+  candidates: ReadonlyMap<string, SearchableTool>,
+): JsonObject {
+  const details = () => [...candidates].map(([name, tool]) => detailsOf(name, tool));
+  return {
+    strategy,
+    query,
+    candidates: [...candidates.keys()],
+    // A host that does not know the tools cannot choose by name alone.
+    ...(candidates.size <= MAX_DESCRIBED && { candidate_details: details() }),
+  };
+}
+
+function detailsOf(name: string, { description, parameters }: SearchableTool): JsonObject {
+  const schema_hash = createHash("sha256").update(JSON.stringify(parameters)).digest("hex");
+  return { name, description: description.slice(0, MAX_DESCRIPTION), schema_hash };
+}
+
+/**
+ * Reads the reply to `tool_search/query`; throws where it has no known shape. Names that are no candidates are ignored
+ * before the limit counts.
+ */
+function readToolSearchReply(reply: unknown, candidates: ReadonlyMap<string, SearchableTool>): FoundTools {
+  const body = isRecord(reply) && isRecord(reply.result) ? reply.result : reply;
+  if (!isRecord(body) || !Array.isArray(body.tool_names))
+    throw new Error("the reply of the host has no list tool_names");
+  const names = new Set<string>();
+  for (const given of body.tool_names) {
+    const tool = typeof given === "string" ? candidates.get(given) : undefined;
+    if (tool) names.add(tool.name);
+    if (names.size === MAX_HITS) break;
+  }
+  const { diagnostic } = body;
+  return {
+    hits: [...names].map((name, index) => ({ name, score: 1 / (index + 1), why: "host match" })),
+    ...(typeof diagnostic === "string" &&
+      diagnostic !== "" && { diagnostic: diagnostic.slice(0, MAX_DIAGNOSTIC) }),
+  };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { skillWith } from "../../test/skills.ts";
-import { cardText } from "./cards.ts";
+import { cardText } from "./activation.ts";
 import { SkillCatalogue } from "./catalogue.ts";
 import { SKILL_LAYERS } from "./skill.ts";
 

@@ -1,5 +1,5 @@
 import { errorMessage, isRecord, type JsonObject } from "@reins/kit";
-import { unwrapped } from "../wire/envelope.ts";
+import { unwrapped } from "../wire/bridge-port.ts";
 import type { Discovered } from "./discover.ts";
 import { isSkillId, plainLine, readFields } from "./fields.ts";
 import { type LoadedSkill, type Skill, SkillError, type SkillFields, type SkillWarning } from "./skill.ts";

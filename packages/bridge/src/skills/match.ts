@@ -1,5 +1,5 @@
 import { errorMessage, isRecord } from "@reins/kit";
-import { unwrapped } from "../wire/envelope.ts";
+import { unwrapped } from "../wire/bridge-port.ts";
 import { plainLine } from "./fields.ts";
 import type { HostRequest } from "./host-skills.ts";
 import { type MatchQuery, rankSkills, type SkillMatch } from "./rank.ts";

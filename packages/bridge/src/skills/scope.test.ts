@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { scopeTools } from "./scope.ts";
+import { scopeTools } from "./activation.ts";
 
 const tools = [
   { name: "read_file" },

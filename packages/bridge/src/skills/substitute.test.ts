@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { substitute } from "./substitute.ts";
+import { substitute } from "./skill-file.ts";
 
 describe("the body of a skill", () => {
   it.each([

@@ -1,5 +1,45 @@
-import type { JsonObject } from "@reins/acp";
-import type { BridgeMethod, HostNotification } from "./methods.ts";
+import { isObject, type JsonObject } from "@reins/acp";
+
+/** Requests of an agent to its host, with the time that a host has to answer each. */
+export const BRIDGE_DEADLINES_MS = {
+  "host/capabilities": 5_000,
+  "host/tools/list": 10_000,
+  builtin_call: 300_000,
+  "tool_search/query": 10_000,
+  "skills/list": 10_000,
+  "skills/fetch": 10_000,
+  "skill/match": 5_000,
+} as const;
+
+/** A request of an agent to its host. */
+export type BridgeMethod = keyof typeof BRIDGE_DEADLINES_MS;
+
+/** Notifications of a host to the agent of a session. */
+export const HOST_NOTIFICATIONS = [
+  "cancel",
+  "agent/resume",
+  "user_message",
+  "session/input",
+  "agent/user_message",
+  "skills/update",
+  "host/tools/update",
+] as const;
+
+/** A notification of a host. */
+export type HostNotification = (typeof HOST_NOTIFICATIONS)[number];
+
+/** Requests of earlier versions of the protocol; they are answered as unknown methods. */
+export const RETIRED_METHODS = ["tool/pre_use", "tool/post_use", "tool/request_approval"] as const;
+
+/** Whether a method is a request of the bridge. */
+export function isBridgeMethod(method: string): method is BridgeMethod {
+  return Object.hasOwn(BRIDGE_DEADLINES_MS, method);
+}
+
+/** Whether a method is a notification of a host. */
+export function isHostNotification(method: string): method is HostNotification {
+  return HOST_NOTIFICATIONS.some((one) => one === method);
+}
 
 /** How an agent reaches the host of a session: the client that announced the bridge. */
 export interface BridgePort {
@@ -34,4 +74,36 @@ export class BridgeCallError extends Error {
     super(message, options);
     this.code = code;
   }
+}
+
+/**
+ * Whether a client is a host: it says `_meta.reins.bridge` in its capabilities, which may list the methods that it answers,
+ * or `_meta.harn`. With a method, whether it answers that.
+ */
+export function offersBridge(capabilities: JsonObject, method?: BridgeMethod): boolean {
+  const bridge = memberOf(memberOf(memberOf(capabilities, "_meta"), "reins"), "bridge");
+  if (bridge === undefined) return isOffered(memberOf(memberOf(capabilities, "_meta"), "harn"));
+  const methods = memberOf(bridge, "methods");
+  return Array.isArray(methods) ? method === undefined || methods.includes(method) : isOffered(bridge);
+}
+
+/** Whether a client speaks Harn and does not say which methods of the bridge it answers: it may answer none. */
+export function announcesHarnOnly(capabilities: JsonObject | undefined): boolean {
+  const meta = memberOf(capabilities, "_meta");
+  return memberOf(memberOf(meta, "reins"), "bridge") === undefined && isOffered(memberOf(meta, "harn"));
+}
+
+function isOffered(capability: unknown): boolean {
+  return capability !== undefined && capability !== null && capability !== false;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+/** The result of a host that wraps it once more, as `{ "result": … }`; of a reply in both forms, the wrapped one. */
+export function unwrapped(reply: unknown): unknown {
+  if (!isObject(reply) || !Object.hasOwn(reply, "result")) return reply;
+  const { result } = reply;
+  return typeof result === "object" && result !== null ? result : reply;
 }

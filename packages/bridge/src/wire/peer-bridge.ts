@@ -1,10 +1,15 @@
 import { CODE, type JsonObject, type Peer, RpcError } from "@reins/acp";
 import { type Clock, systemClock } from "@reins/kit";
-import { BridgeCallError, type BridgePort } from "./bridge-port.ts";
-import { announcesHarnOnly, offersBridge } from "./capability.ts";
-import { withinDeadline } from "./deadline.ts";
-import { HostPulse } from "./host-pulse.ts";
-import { type BridgeMethod, type HostNotification, isHostNotification } from "./methods.ts";
+import {
+  announcesHarnOnly,
+  BridgeCallError,
+  type BridgeMethod,
+  type BridgePort,
+  type HostNotification,
+  isHostNotification,
+  offersBridge,
+} from "./bridge-port.ts";
+import { HostPulse, withinDeadline } from "./host-pulse.ts";
 
 /** The code by which a host rejects the call of a tool. */
 const REJECTED = -32001;

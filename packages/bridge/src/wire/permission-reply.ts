@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "@reins/acp";
-import { unwrapped } from "./envelope.ts";
+import { unwrapped } from "./bridge-port.ts";
 
 /** The kinds of options that ACP knows. */
 type OptionKind = "allow_once" | "allow_always" | "reject_once" | "reject_always";

@@ -2,9 +2,9 @@ import { PassThrough } from "node:stream";
 import { Peer } from "@reins/acp";
 import { stdioChannel } from "@reins/acp/stdio";
 import { expect, test } from "vitest";
-import { RETIRED_METHODS } from "./methods.ts";
+import { RETIRED_METHODS } from "./bridge-port.ts";
+import { type HostOffer, serveHost } from "./host-rankers.ts";
 import { PeerBridge } from "./peer-bridge.ts";
-import { type HostOffer, serveHost } from "./serve-host.ts";
 
 const { signal } = new AbortController();
 

@@ -1,15 +1,25 @@
-import { type Operation, Problem, type ProblemCode } from "@reins/api";
-import { EventTooLarge, readSse, type ServerSentEvent, SseParser } from "@reins/kit";
-import type { z } from "zod";
-import { CliError, EXIT, type ExitCode } from "../errors.ts";
-import { printable } from "../printable.ts";
+import { type IncomingMessage, request as overHttp } from "node:http";
+import { request as overHttps } from "node:https";
+import type { Operation, ProblemCode } from "@reins/api";
+import { errorMessage, parseExact } from "@reins/kit";
 import {
-  type ApiTransport,
-  type FollowOptions,
-  parseJsonOr,
-  type TransportResponse,
-  Unreachable,
-} from "./transport.ts";
+  ApiError,
+  type ApiOptions,
+  ConnectionError,
+  type FetchRequest,
+  Http,
+  type OperationInput,
+} from "@reins/sdk/http";
+import type { z } from "zod";
+import { CliError, EXIT, type ExitCode, systemCode } from "../errors.ts";
+import { printable } from "../printable.ts";
+
+/** The server cannot be reached now; it may be back later. */
+export class Unreachable extends CliError {
+  constructor(message: string, next: string, cause?: unknown) {
+    super(message, { next, exitCode: EXIT.unreachable, ...(cause !== undefined && { cause }) });
+  }
+}
 
 /** What to do about a problem, by its code, where a command knows better than the general advice. */
 export type Advice = Partial<Record<ProblemCode, string>>;
@@ -29,11 +39,10 @@ const EXIT_CODES: ReadonlyMap<string, ExitCode> = new Map<string, ExitCode>([
   ["unauthenticated", EXIT.unreachable],
 ]);
 
-/** Maps a problem response to an error with what to do about it. */
-export function problemError({ status, body }: TransportResponse, address: string, advice: Advice): CliError {
-  const { data } = Problem.safeParse(body);
-  if (!data) return incompatible(`It responded with status ${status}`, address);
-  const { code, detail, errors = [] } = data;
+/** Maps a refusal to an error with what to do about it. */
+function problemError({ status, code, detail, errors }: ApiError, address: string, advice: Advice): CliError {
+  if (detail === "") return incompatible(`It responded with status ${status}`, address);
+  if (code === "not_acceptable") return notRunning(address);
   const faults = errors.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
   const known = Object.entries({ ...NEXT, ...advice }).find(([name]) => name === code)?.[1];
   return new CliError(sentence(printable(faults.join("; ") || detail)), {
@@ -44,7 +53,7 @@ export function problemError({ status, body }: TransportResponse, address: strin
 
 /** The error for a response that no Reins of this version sends. */
 export function incompatible(what: string, address: string, cause?: unknown): CliError {
-  return new CliError(`The server at ${address} is not a compatible Reins. ${what}.`, {
+  return new CliError(`The server at ${address} is not a compatible Reins. ${sentence(what)}`, {
     next: "Check the address, and that both are of the same version: reins --version",
     exitCode: EXIT.unreachable,
     ...(cause !== undefined && { cause }),
@@ -60,134 +69,132 @@ function sentence(text: string): string {
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 }
 
-interface ApiRequest {
-  readonly params?: unknown;
-  readonly query?: unknown;
-  readonly body?: unknown;
+interface Advised {
   readonly advice?: Advice | undefined;
 }
 
-interface CallOptions<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType>
-  extends ApiRequest {
-  readonly params?: z.input<Params>;
-  readonly query?: z.input<Query>;
-  readonly body?: z.input<Body>;
-}
-
-/** An event of a stream with the id to continue after, or only that id. */
-interface StreamedEvent<Data> {
-  readonly id: string;
-  readonly data?: Data;
-}
-
-/** A client of the API of one Reins, local or remote. */
-export class ApiClient {
-  readonly #transport: ApiTransport;
-
-  constructor(transport: ApiTransport) {
-    this.#transport = transport;
-  }
-
+interface ServerOptions extends Pick<ApiOptions, "token" | "fetch"> {
   /** Where the server is, for messages. */
-  get address(): string {
-    return this.#transport.address;
+  readonly address: string;
+  /** The address of a remote server. */
+  readonly url?: URL | undefined;
+}
+
+const RESPONSE_TIMEOUT_MS = 30_000;
+/** How long a server that is restarted is waited for. */
+const RECONNECT_MS = 60_000;
+
+/** The API of one Reins, local or remote. Every failure becomes a `CliError` with what to do about it. */
+export class ApiClient {
+  readonly address: string;
+  readonly #isRemote: boolean;
+  readonly #http: Http;
+
+  constructor({ address, url, ...options }: ServerOptions) {
+    this.address = address;
+    this.#isRemote = url !== undefined;
+    try {
+      this.#http = new Http(url ?? "http://localhost", {
+        ...options,
+        parse: parseExact,
+        giveUpMs: RECONNECT_MS,
+      });
+    } catch (error) {
+      throw new CliError(errorMessage(error), { next: "Check --token, or REINS_TOKEN.", cause: error });
+    }
   }
 
-  /** Sends an operation and parses its response. A problem becomes a `CliError` with what to do about it. */
-  call<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType, Answer extends z.ZodType>(
-    operation: Operation<Params, Query, Body, Answer>,
-    options: CallOptions<Params, Query, Body> = {},
-  ): Promise<z.output<Answer>> {
-    return this.send(operation, options);
+  /** The server that listens on a socket of this machine. */
+  static over(socket: string): ApiClient {
+    return new ApiClient({ address: socket, fetch: fetchBy({ socketPath: socket }) });
+  }
+
+  /** The server at an address. */
+  static at({ url, token }: { readonly url: URL; readonly token: string | undefined }): ApiClient {
+    return new ApiClient({ address: url.href.replace(/\/$/, ""), url, token, fetch: fetchBy({}) });
+  }
+
+  /** Calls an operation and parses its response. */
+  call<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
+    operation: Operation<P, Q, B, A>,
+    input: OperationInput<P, Q, B> & Advised = {},
+  ): Promise<z.output<A>> {
+    return this.send(operation, input);
   }
 
   /** The same for members that are known only when the command runs; the server checks them. */
-  async send<Answer extends z.ZodType>(
-    operation: Operation<z.ZodType, z.ZodType, z.ZodType, Answer>,
-    { params, query, body, advice = {} }: ApiRequest,
-  ): Promise<z.output<Answer>> {
-    const { method, path } = operation;
-    const response = await this.#transport.send({
-      method,
-      path: fillPath(path, params) + queryText(query),
-      body,
-    });
-    if (response.status < 200 || response.status > 299) throw problemError(response, this.address, advice);
-    return this.#read(operation, response.body);
-  }
-
-  /** Streams events in order until the signal. A connection that breaks is {@link Unreachable}. */
-  async follow<Answer extends z.ZodType>(
-    operation: Operation<z.ZodType, z.ZodType, z.ZodType, Answer>,
-    options: FollowOptions,
-  ): Promise<AsyncGenerator<StreamedEvent<z.output<Answer>>>> {
-    if (!this.#transport.follow) throw notRunning(this.address);
-    const stream = await this.#transport.follow(operation.path, options);
-    if (!stream.chunks) throw problemError(stream, this.address, {});
-    return this.#events(operation, stream.chunks, options.signal);
-  }
-
-  async *#events<Answer extends z.ZodType>(
-    operation: Operation<z.ZodType, z.ZodType, z.ZodType, Answer>,
-    chunks: AsyncIterable<Uint8Array>,
-    signal: AbortSignal,
-  ): AsyncGenerator<StreamedEvent<z.output<Answer>>> {
-    for await (const { id, event, data } of limitedEvents(chunks)) {
-      if (data === undefined) yield { id };
-      else if (event === operation.events)
-        yield { id, data: this.#read(operation, parseJsonOr(data, undefined)) };
+  async send<A extends z.ZodType>(
+    operation: Operation<z.ZodType, z.ZodType, z.ZodType, A>,
+    { advice = {}, ...input }: OperationInput<z.ZodType, z.ZodType, z.ZodType> & Advised,
+  ): Promise<z.output<A>> {
+    try {
+      const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
+      return await this.#http.call(operation, { ...input, signal });
+    } catch (error) {
+      throw this.#fault(error, advice);
     }
-    if (!signal.aborted) throw connectionEnded(this.address);
   }
 
-  #read<Answer extends z.ZodType>(
-    { answer }: Pick<Operation<z.ZodType, z.ZodType, z.ZodType, Answer>, "answer">,
-    value: unknown,
-  ): z.output<Answer> {
-    const read = answer.safeParse(value);
-    if (read.success) return read.data;
-    throw incompatible("Its response does not match the API", this.address, read.error);
+  /** Streams events until the signal. A server that is restarted is waited for. */
+  async *follow<A extends z.ZodType>(
+    operation: Operation<z.ZodType, z.ZodType, z.ZodType, A>,
+    options: { readonly signal: AbortSignal; readonly onState: (isOpen: boolean) => void },
+  ): AsyncGenerator<z.output<A>> {
+    try {
+      yield* this.#http.follow(operation, options);
+    } catch (error) {
+      throw this.#fault(error, {});
+    }
+  }
+
+  /** Starts a long operation and streams its progress. Aborting only ends the reading. */
+  async *progress<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
+    operation: Operation<P, Q, B, A>,
+    input: OperationInput<P, Q, B>,
+  ): AsyncGenerator<z.output<A>> {
+    try {
+      yield* this.#http.progress(operation, input);
+    } catch (error) {
+      if (!input.signal?.aborted) throw this.#fault(error, {});
+    }
+  }
+
+  #fault(error: unknown, advice: Advice): unknown {
+    if (error instanceof ApiError) return problemError(error, this.address, advice);
+    const isLate = error instanceof DOMException && error.name === "TimeoutError";
+    if (!isLate && !(error instanceof ConnectionError)) return error;
+    if (!isLate && error.code === "incompatible") return incompatible(error.message, this.address, error);
+    const why =
+      systemCode(error) === "ECONNREFUSED" ? "nothing listens there" : errorMessage(error.cause ?? error);
+    const next = this.#isRemote
+      ? "Check the address after --url or in REINS_URL, and that Reins runs there."
+      : "It may be stopping: try again, and see the log of reins up.";
+    return new Unreachable(`Reins cannot be reached at ${this.address}: ${why}`, next, error);
   }
 }
 
-/** An approval is at most a megabyte. */
-const MAX_EVENT_LENGTH = 8 * 1024 * 1024;
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-async function* limitedEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
-  try {
-    yield* readSse(chunks, new SseParser(MAX_EVENT_LENGTH));
-  } catch (error) {
-    if (!(error instanceof EventTooLarge)) throw error;
-    throw new Unreachable(
-      "An event is too long to be one of Reins.",
-      "Check that a Reins runs at the address.",
-      error,
-    );
-  }
-}
-
-function fillPath(path: string, params: unknown): string {
-  const names = new Map(Object.entries(typeof params === "object" && params !== null ? params : {}));
-  return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(names.get(name))));
-}
-
-function queryText(query: unknown): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(typeof query === "object" && query !== null ? query : {}))
-    if (value !== undefined) parameters.set(name, String(value));
-  return parameters.size === 0 ? "" : `?${parameters}`;
+/** A `fetch` that also speaks over Unix sockets and to every port, and keeps no connection; the platform's does neither. */
+function fetchBy(where: { readonly socketPath?: string }) {
+  return async (url: string, { method, headers, body, signal }: FetchRequest): Promise<Response> => {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const send = url.startsWith("https:") ? overHttps : overHttp;
+    const request = send(url, { ...where, method, headers, agent: false, ...(signal && { signal }) });
+    request.once("response", resolve).once("error", reject).end(body);
+    const answer = await promise;
+    const status = answer.statusCode ?? 0;
+    if (WITHOUT_BODY.has(status)) answer.resume();
+    return new Response(WITHOUT_BODY.has(status) ? null : ReadableStream.from(answer), {
+      status,
+      headers: { "content-type": answer.headers["content-type"] ?? "" },
+    });
+  };
 }
 
 function notRunning(address: string): Unreachable {
   return new Unreachable(
     `No Reins runs on ${address}, so there is nothing to follow.`,
     "Start it in another terminal: reins up",
-  );
-}
-
-function connectionEnded(address: string): Unreachable {
-  return new Unreachable(
-    `The connection to Reins at ${address} ended.`,
-    "It may be stopping: run the same command again once it is up.",
   );
 }

@@ -7,7 +7,6 @@ import { isLoopback } from "../serving/address.ts";
 import { isServed } from "../serving/listen.ts";
 import { readTokens } from "../serving/tokens.ts";
 import { ApiClient } from "./api-client.ts";
-import { HttpTransport } from "./transport.ts";
 
 /** The flags that select a server, and `--json`. */
 export const CLIENT = {
@@ -99,17 +98,17 @@ export async function withClient<Result>(
   if (server.url) {
     if (server.url.protocol === "http:" && server.token !== undefined && !isLoopback(server.url.hostname))
       noticeOnStderr(flags.json)(`The token is sent unencrypted to ${server.url.host}.`);
-    return use(new ApiClient(new HttpTransport(server)));
+    return use(ApiClient.at(server));
   }
   const { home } = server;
   const socket = operatorSocketIn(home);
-  if (await isServed(socket)) return use(new ApiClient(new HttpTransport({ socket })));
+  if (await isServed(socket)) return use(ApiClient.over(socket));
   if (!existsSync(databaseIn(home))) throw noLedger(home);
-  const { HomeTransport } = await import("./home-transport.ts");
-  const transport = await HomeTransport.open(home, flags);
+  const { openHomeGateway } = await import("./home-gateway.ts");
+  const { gateway, close } = await openHomeGateway(home, flags);
   try {
-    return await use(new ApiClient(transport));
+    return await use(new ApiClient({ address: home, fetch: (...request) => gateway.fetch(...request) }));
   } finally {
-    await transport.close();
+    await close();
   }
 }

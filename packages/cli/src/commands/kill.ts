@@ -2,9 +2,8 @@ import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { type KillReport, type KillRequest, killOperations } from "@reins/api";
 import { type KillOrder, killLeftBehind, killSocketIn, requestKill } from "@reins/runner/kill";
-import { ApiClient } from "../client/api-client.ts";
+import { ApiClient, Unreachable } from "../client/api-client.ts";
 import { CLIENT, CLIENT_CODES, resolveServer } from "../client/connect.ts";
-import { HttpTransport, Unreachable } from "../client/transport.ts";
 import { command } from "../command.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { operatorSocketIn } from "../home.ts";
@@ -45,7 +44,7 @@ table afterwards. Every kill is in the ledger: reins ledger log --quality kill`,
     const request = { ...targetOf(what, flags), ...(reason !== undefined && { reason }) };
     const server = resolveServer(flags, process.env);
     const json = server.url
-      ? await killRemote(new ApiClient(new HttpTransport(server)), request)
+      ? await killRemote(ApiClient.at(server), request)
       : await killLocal(server.home, request);
     const exitCode = json.left.length === 0 ? EXIT.done : EXIT.failed;
     return { json, text: () => describeKill(json), exitCode };
@@ -107,8 +106,7 @@ export async function killLocal(
     throw error;
   });
   // No process runs; the server may still know the session and end it.
-  if (answer === "nothing")
-    return killRemote(new ApiClient(new HttpTransport({ socket: operatorSocketIn(home) })), request);
+  if (answer === "nothing") return killRemote(ApiClient.over(operatorSocketIn(home)), request);
   if (answer !== "no_listener" && answer !== "silence") return killReport(answer.report, answer.entry);
   // With a new id: a server that hangs may yet carry out the first request.
   if (order.target.kind === "all") return killReport(await killLeftBehind(home, killOrder(request)), null);

@@ -5,6 +5,7 @@ import type { OidcSettings } from "@reins/server/oidc";
 import { z } from "zod";
 import { CliError, isNotFound } from "../errors.ts";
 import { IssuersSettings, QuotasSettings } from "./access.ts";
+import { AuditSettings } from "./exports.ts";
 import { McpSettings } from "./mcp-servers.ts";
 import { ToolSearch, toolSearchSettings } from "./tool-search.ts";
 
@@ -126,6 +127,8 @@ const Configuration = z.strictObject({
   /** OpenID issuers whose users may use this server, beside those with tokens of Reins. */
   oidc: IssuersSettings,
   webhooks: z.array(Webhook).default([]),
+  /** Where the ledger is exported to as it is written. */
+  audit: AuditSettings,
   /** The database, where it is not in the home. */
   db: z.string().min(1).optional(),
   /** The rules of the constitution, where they are not in the home. */
@@ -251,12 +254,13 @@ export async function readConfiguration(home: string): Promise<Configuration> {
   const webhooks = await Promise.all(configuration.webhooks.map((webhook) => withSecret(home, webhook)));
   const services = await Promise.all(
     Object.entries(configuration.graphs.services).map(
-      async ([name, service]) => [name, await withHeaders(home, name, service)] as const,
+      async ([name, service]) => [name, await withHeaders(home, service, `the service "${name}"`)] as const,
     ),
   );
+  const audit = await Promise.all(configuration.audit.map((one) => withAuditSecrets(home, one)));
   const graphs = { ...configuration.graphs, services: Object.fromEntries(services) };
   const oidc = await Promise.all(configuration.oidc.map((issuer) => withClientSecret(home, issuer)));
-  return { ...configuration, webhooks, graphs, oidc };
+  return { ...configuration, webhooks, audit, graphs, oidc };
 }
 
 export function tenantRoots(
@@ -294,20 +298,24 @@ async function withClientSecret(home: string, issuer: OidcSettings): Promise<Oid
   return { ...issuer, client_secret: await secretOf(home, client_secret, what) };
 }
 
-type ServiceConfiguration = Configuration["graphs"]["services"][string];
+async function withAuditSecrets(home: string, one: AuditSettings[number]): Promise<AuditSettings[number]> {
+  const what = `the audit export "${one.name}"`;
+  const secret = one.secret && (await secretOf(home, one.secret, `the secret of ${what}`));
+  return { ...(await withHeaders(home, one, what)), secret };
+}
 
-async function withHeaders(
+async function withHeaders<Holder extends { readonly headers: Readonly<Record<string, string>> }>(
   home: string,
-  name: string,
-  service: ServiceConfiguration,
-): Promise<ServiceConfiguration> {
+  holder: Holder,
+  what: string,
+): Promise<Holder & { readonly headers: Record<string, string> }> {
   const headers = await Promise.all(
-    Object.entries(service.headers).map(
+    Object.entries(holder.headers).map(
       async ([header, value]) =>
-        [header, await secretOf(home, value, `the header ${header} of the service "${name}"`)] as const,
+        [header, await secretOf(home, value, `the header ${header} of ${what}`)] as const,
     ),
   );
-  return { ...service, headers: Object.fromEntries(headers) };
+  return { ...holder, headers: Object.fromEntries(headers) };
 }
 
 /** Maps the configuration of action graphs to the options of the host. */

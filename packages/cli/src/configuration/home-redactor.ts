@@ -8,18 +8,19 @@ import { CONFIGURATION_FILE, type Configuration, readIfExists, unusable } from "
 interface SecretSources {
   readonly home: string;
   readonly environment: NodeJS.ProcessEnv;
-  readonly file: Pick<Configuration, "redact" | "webhooks">;
+  readonly file: Pick<Configuration, "redact" | "webhooks"> & Partial<Pick<Configuration, "audit">>;
 }
 
 /**
- * Redacts secrets of known formats, the credentials of agents, the secrets of webhooks, and what `reins.yaml` names.
+ * Redacts secrets of known formats, the credentials of agents, the secrets of webhooks and exports, and what `reins.yaml` names.
  */
 export async function homeRedactor({ home, environment, file }: SecretSources): Promise<Redactor> {
-  const { redact, webhooks } = file;
+  const { redact, webhooks, audit = [] } = file;
   const { credentialVariables } = loadCatalogue(home, await readAgentsFile(home));
   const values = [
     ...[...credentialVariables, ...redact.variables].flatMap((name) => environment[name] || []),
     ...webhooks.map(({ secret }) => secret),
+    ...audit.flatMap(({ secret = [], headers }) => [secret, Object.values(headers)].flat()),
     ...(await Promise.all(redact.files.map((path) => linesOf(home, path)))).flat(),
   ];
   try {

@@ -42,21 +42,38 @@ export async function openAgentChannel(
 }
 
 async function openInProcess(home: string, agent: string, log: Log): Promise<AgentChannel> {
-  const { openHome } = await import("../reins/reins.ts");
-  const opened = await openHome({ home, log }).catch((error: unknown) => {
-    throw isLocked(error) ? homeInUse(home, error) : ledgerError(error, home);
-  });
-  const { hosting, harness } = opened;
+  const { hosting, harness, close: release } = await openHeldHome(home, log);
   const [ours, theirs, close] = channelPair();
   const served = serveChannel(hosting.hub, { channel: theirs, principal: harness.identity.local(), agent });
-  // It listens before a user can read a question.
-  const operator = serveOperatorSocket(home, { harness, hosting }, log);
   return {
     channel: ours,
     isServer: false,
     close: async () => {
       close(new Error("the client has gone"));
       await served;
+      await release();
+    },
+  };
+}
+
+interface HeldHome {
+  readonly hosting: Hosting;
+  readonly harness: Harness;
+  close(): Promise<void>;
+}
+
+/** Opens a home on which no Reins runs, for one command, and serves the operator's API meanwhile. */
+export async function openHeldHome(home: string, log: Log): Promise<HeldHome> {
+  const { openHome } = await import("../reins/reins.ts");
+  const opened = await openHome({ home, log }).catch((error: unknown) => {
+    throw isLocked(error) ? homeInUse(home, error) : ledgerError(error, home);
+  });
+  const { hosting, harness } = opened;
+  // It listens before a user can read a question.
+  const operator = serveOperatorSocket(home, { harness, hosting }, log);
+  return {
+    ...{ hosting, harness },
+    close: async () => {
       await (await operator).close();
       await opened.close();
     },

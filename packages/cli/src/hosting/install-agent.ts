@@ -1,7 +1,13 @@
-import { type AgentEntry, AgentError, type InstalledAgent, type InstallProgress } from "@reins/agents";
-import type { InstallGovernor } from "@reins/host";
+import {
+  type AgentEntry,
+  AgentError,
+  type InstalledAgent,
+  type InstallOptions,
+  type InstallProgress,
+} from "@reins/agents";
 import { noticeOnStderr } from "../output.ts";
 import { agentError } from "./agent-error.ts";
+import { installGoverned } from "./governed-install.ts";
 import { HomeAgents } from "./home-agents.ts";
 
 /** Installs an agent if it is missing, with progress on the terminal. */
@@ -9,8 +15,10 @@ export async function ensureInstalled(home: string, agent: string, json?: boolea
   const agents = await HomeAgents.open(home);
   const entry = catalogueEntry(agents, agent);
   if (entry.builtIn) return entry;
+  const reporter = { notice: noticeOnStderr(json), screen: process.stderr };
+  const install = (options: InstallOptions) => installGoverned(home, agents, agent, options);
   try {
-    await installOnFirstUse(agents, entry, { notice: noticeOnStderr(json), screen: process.stderr });
+    await installOnFirstUse(agents, entry, reporter, install);
     return entry;
   } catch (error) {
     throw agentError(error, agent);
@@ -30,12 +38,12 @@ interface InstallReporter {
   readonly screen: InstallScreen;
 }
 
-/** Installs a missing agent, with a notice, after a verdict where a harness is open. */
+/** Installs a missing agent by `run`, which has that decided, with a notice. */
 export async function installOnFirstUse(
   { installer, requireInstalled }: Pick<HomeAgents, "installer" | "requireInstalled">,
   { id, name, install }: AgentEntry,
   { notice, screen }: InstallReporter,
-  govern: InstallGovernor = (run) => run(),
+  run: (options: InstallOptions) => Promise<InstalledAgent>,
 ): Promise<InstalledAgent> {
   const installed = await installer.installed(id);
   if (installed) return installed;
@@ -49,7 +57,7 @@ export async function installOnFirstUse(
   const display = new InstallDisplay(screen, name);
   try {
     const onProgress = (progress: InstallProgress) => display.update(progress);
-    return await govern(() => installer.install(id, { onProgress }));
+    return await run({ onProgress });
   } finally {
     display.clear();
   }

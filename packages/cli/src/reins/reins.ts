@@ -19,6 +19,7 @@ import { type PolicyStatus, writeFirstFiles } from "@reins/supervisor";
 import { type Configuration, readConfiguration } from "../configuration/configuration.ts";
 import { homeRedactor } from "../configuration/home-redactor.ts";
 import { namedPolicyFiles, type PolicyFileFlags } from "../configuration/policy-files.ts";
+import { startAuditExports } from "../hosting/audit-exports.ts";
 import { HomeAgents } from "../hosting/home-agents.ts";
 import { installOnFirstUse } from "../hosting/install-agent.ts";
 import { version } from "../installation.ts";
@@ -72,7 +73,7 @@ export async function openHome(options: HomeOptions & { readonly haak?: HaakSett
   const lost: string[] = [];
   const opening = openLedger(options, lost);
   opening.catch(() => undefined);
-  const setup = await prepareHome(options).catch(async (error: unknown) => {
+  const { audit, ...setup } = await prepareHome(options).catch(async (error: unknown) => {
     await (await opening.catch(() => undefined))?.abandon();
     throw error;
   });
@@ -88,7 +89,27 @@ export async function openHome(options: HomeOptions & { readonly haak?: HaakSett
   });
   const { origin } = reins.ledger;
   log.info({ ledger: origin }, `decisions are recorded in the ledger ${origin}`);
-  return reins;
+  return withExports(reins, () => startAuditExports({ home, settings: audit, opened: reins, log }));
+}
+
+/** A home whose exports end before it is closed. */
+async function withExports(reins: Reins, start: () => Promise<() => Promise<void>>): Promise<Reins> {
+  const stop = await start().catch(async (error: unknown) => {
+    await reins.close();
+    throw error;
+  });
+  return {
+    ...reins,
+    close: async () => {
+      await stop();
+      await reins.close();
+    },
+    abandonAfter: async (error) => {
+      const isAbandoned = await reins.abandonAfter(error);
+      if (isAbandoned) await stop();
+      return isAbandoned;
+    },
+  };
 }
 
 async function prepareHome(options: HomeOptions) {
@@ -159,7 +180,9 @@ function hostingOptions(agents: HomeAgents, { log, tap, workspace, skillDirs = [
     skills: { ...agents.skills, cli: skillDirs },
     catalogue: agents.catalogue,
     install: (entry: AgentEntry, govern: InstallGovernor) =>
-      installOnFirstUse(agents, entry, reporter, govern),
+      installOnFirstUse(agents, entry, reporter, (wanted) =>
+        govern(() => agents.installer.install(entry.id, wanted)),
+      ),
     isInstalled: async ({ id }: AgentEntry) => (await agents.installer.installed(id)) !== undefined,
     admit: (entry: AgentEntry, installed: InstalledAgent) => agents.admit(entry, installed),
     levelFor: (entry: AgentEntry, installed: InstalledAgent) => agents.levelOf(entry, installed),
@@ -181,6 +204,7 @@ async function readHome({ home, flags = {} }: Pick<HomeOptions, "home" | "flags"
     webhooks: file.webhooks,
     origins: file.oidc.map(originOf),
     quotas: file.quotas,
+    audit: file.audit,
   };
 }
 

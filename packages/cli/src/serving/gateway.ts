@@ -81,7 +81,10 @@ export function operatorGateway(
 ): Promise<Gateway> {
   const opened = async () => harness;
   const agents = hosting
-    ? agentRoutes({ harness: opened, hosting: async () => hosting, log, defaultAgent: "native" })
+    ? [
+        ...agentRoutes({ harness: opened, hosting: async () => hosting, log, defaultAgent: "native" }),
+        ...adminApi(harness.home, async () => hosting).routes.filter(({ name }) => name === "agents"),
+      ]
     : [skillRoutes(async () => ({ skills: await homeSkills(harness) }))];
   return Gateway.create({
     harness: opened,

@@ -37,8 +37,9 @@ export class OperatedHome {
   }
 
   /** Starts `reins up`, and waits until it decides. */
-  async up(): Promise<Reins> {
-    const reins = await listening(["up", "--port", "0", "--workspace", this.workspace], this.environment);
+  async up(variables: NodeJS.ProcessEnv = {}): Promise<Reins> {
+    const environment = { ...this.environment, ...variables };
+    const reins = await listening(["up", "--port", "0", "--workspace", this.workspace], environment);
     await reins.printed("rules are in force");
     return reins;
   }

@@ -1,5 +1,5 @@
 import { errorMessage, faultSentences, isRecord, parseExact } from "@reins/kit";
-import type { z } from "zod";
+import { z } from "zod";
 import {
   CARRIER_TOOL,
   DECLARED_PAYLOADS,
@@ -221,4 +221,34 @@ function read<Schema extends z.ZodType>(schema: Schema, value: unknown, within: 
     .join(".");
   const known = within === "" && path === "intent" ? ` (${INTENTS.join(", ")})` : "";
   throw new ProtocolError("malformed", `${faultSentences(error, "the declaration")}${known}`, { path });
+}
+
+/** The one tool that a model is offered: its arguments carry a declaration. */
+export interface CarrierTool {
+  readonly name: string;
+  readonly description: string;
+  /** A JSON Schema of one object: the tools of most providers take no alternatives at the top. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+const [act] = ProtocolOutput.options;
+
+/** The carrier as a tool of a model. What the arguments may hold in full is checked when they are read. */
+export function carrierTool(): CarrierTool {
+  const parameters = z.toJSONSchema(
+    z.strictObject({
+      kind: z
+        .enum(["act", "answer", "done"])
+        .describe("act executes calls, answer answers the user, done ends the turn"),
+      message: act.shape.message.describe("Markdown for the user; an answer has to have it"),
+      calls: act.shape.calls.optional().describe("for act: what the runtime is to execute"),
+    }),
+    { io: "input" },
+  );
+  const { $schema: _, ...rest } = parameters;
+  return {
+    name: CARRIER_TOOL,
+    description: "Declares what the runtime is to do next. Make exactly one call in each message.",
+    parameters: rest,
+  };
 }

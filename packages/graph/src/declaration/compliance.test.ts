@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { readCarried } from "./carrier.ts";
-import { complianceRates, countMessage, NO_COMPLIANCE } from "./compliance.ts";
 import { CARRIER_TOOL } from "./grammar.ts";
+import { complianceRates, countMessage, NO_COMPLIANCE } from "./instructions.ts";
 
 it("Messages are counted by how well they keep to the protocol", () => {
   const read = (text: string, ...calls: readonly { name: string; arguments: string }[]) =>

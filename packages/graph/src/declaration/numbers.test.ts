@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { graphSchemaFiles } from "../schema/json-schema.ts";
+import { graphSchemaFiles } from "../../generate/json-schema.ts";
 import { readCarried } from "./carrier.ts";
 
 interface Schema {

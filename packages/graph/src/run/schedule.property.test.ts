@@ -6,12 +6,10 @@ import { MortalJournal } from "../../test/mortal-journal.ts";
 import { type RandomRun, randomRun } from "../../test/random-run.ts";
 import type { Graph } from "../declaration/graph.ts";
 import type { RunScope } from "../engine/engine.ts";
-import type { RunJournal } from "../engine/journal-engine.ts";
-import { JournalEngine } from "../engine/journal-engine.ts";
-import { sendControl } from "./control.ts";
+import { JournalEngine, type RunJournal } from "../engine/journal-engine.ts";
 import { type ActionState, hasEnded } from "./progress.ts";
 import { runGraph } from "./schedule.ts";
-import type { RunChange, RunResult, SchedulePorts } from "./schedule-ports.ts";
+import { type RunChange, type RunResult, type SchedulePorts, sendControl } from "./schedule-ports.ts";
 
 interface Begun {
   readonly id: string;

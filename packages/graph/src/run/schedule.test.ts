@@ -3,9 +3,15 @@ import { describe, expect, it } from "vitest";
 import { graphOf } from "../../test/graphs.ts";
 import type { Graph } from "../declaration/graph.ts";
 import { JournalEngine } from "../engine/journal-engine.ts";
-import { sendControl } from "./control.ts";
 import { runGraph } from "./schedule.ts";
-import type { Attempt, AttemptRequest, RunChange, RunResult, SchedulePorts } from "./schedule-ports.ts";
+import {
+  type Attempt,
+  type AttemptRequest,
+  type RunChange,
+  type RunResult,
+  type SchedulePorts,
+  sendControl,
+} from "./schedule-ports.ts";
 
 interface World {
   /** What each action comes to, attempt by attempt; the last counts for all later ones. */

@@ -2,7 +2,6 @@ import { writesConflict } from "../declaration/conflicts.ts";
 import type { Graph, GraphAction } from "../declaration/graph.ts";
 import type { RunScope } from "../engine/engine.ts";
 import { overBudget, RunSpending, stricterBudget, tokensLeft } from "./budget.ts";
-import { CONTROL, type Control } from "./control.ts";
 import {
   type AttemptOutcome,
   attempted,
@@ -13,7 +12,15 @@ import {
   stoppedBy,
 } from "./outcome.ts";
 import { type ActionState, GraphProgress } from "./progress.ts";
-import type { AttemptUsage, RunChange, RunResult, RunStanding, SchedulePorts } from "./schedule-ports.ts";
+import {
+  type AttemptUsage,
+  CONTROL,
+  type Control,
+  type RunChange,
+  type RunResult,
+  type RunStanding,
+  type SchedulePorts,
+} from "./schedule-ports.ts";
 import { standingOf } from "./standing.ts";
 
 /** What a run reacts to. The events are stored in their order, so that after a crash it takes the same course again. */

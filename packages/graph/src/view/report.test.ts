@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { reportFaults } from "./report.ts";
+import { reportFaults } from "./result-record.ts";
 
 const SPEC = ["Findings", "Evidence"];
 

@@ -149,6 +149,26 @@ Depends: \`inspect_code\`
     expect(transcript([run], { ...LIMITS, mode: "compressed" })).toContain("runtime://runs/run_123");
   });
 
+  it("names the prompt of an agent by reference, also where a call of the carrier has it as an argument", () => {
+    const sections = [{ id: "p", level: 2, text: "Review every button." }];
+    const declaring = readDeclared({
+      ...{ type: "agent.protocol", version: "1", intent: "execute" },
+      payload: {
+        actions: [
+          { id: "a", executor: { type: "agent" }, prompt_ref: "md:p" },
+          { id: "b", executor: { type: "agent" }, input: { prompt: "Look twice.", depth: 2 } },
+        ],
+      },
+    }) as typeof declared;
+    const run = { ...fullRun, graph: graphOfDeclaration(declaring, sections), states: [] };
+    for (const isCarrier of [false, true]) {
+      const shown = transcript([{ ...run, isCarrier }], { ...LIMITS, mode: "full" });
+      expect(shown).toContain("Prompt: `md:p`");
+      expect(shown).toContain('"$ref": "runtime://runs/run_123"');
+      expect(shown).not.toMatch(/Review every|Look twice/);
+    }
+  });
+
   it("of a run that failed has the results of what was completed, unless the declaration withholds them", () => {
     const failed = (more: object) => ({
       ...fullRun,

@@ -1,5 +1,6 @@
 import type { Status } from "../declaration/grammar.ts";
 import type { Graph, GraphAction } from "../declaration/graph.ts";
+import type { Reference } from "../declaration/reference.ts";
 import type { ActionState } from "../run/progress.ts";
 import { CHARACTERS, type ObservationLimits, observe } from "./observation.ts";
 
@@ -108,7 +109,10 @@ function aggregate(status: Status): "completed" | "blocked" | "failed" {
   return status === "failed" || status === "canceled" ? "failed" : "blocked";
 }
 
-function callOf({ isCarrier }: RunTurn, { executor, operation, dependsOn, input }: GraphAction): string {
+function callOf(
+  { isCarrier, run }: RunTurn,
+  { id, executor, operation, dependsOn, prompt, input: given }: GraphAction,
+): string {
   const { type = "auto", target } = executor;
   const depends = dependsOn.length === 0 ? [] : [`Depends: ${dependsOn.map((id) => `\`${id}\``).join(", ")}`];
   const named = isCarrier
@@ -117,10 +121,26 @@ function callOf({ isCarrier }: RunTurn, { executor, operation, dependsOn, input 
         `Executor: \`${type}:${target}\``,
         ...(operation === undefined ? [] : [`Operation: \`${oneLine(operation)}\``]),
       ];
-  const head = [...named, ...depends].join("\n");
+  const reference = type === "agent" && prompt ? nameOf(prompt) : "";
+  // As in the specification, a section that has the name of its action is not named again.
+  const prompts =
+    reference === "" || reference === `md:${id}.prompt` ? [] : [`Prompt: \`${oneLine(reference)}\``];
+  const head = [...named, ...depends, ...prompts].join("\n");
+  // The declaration has the prompt of an agent.
+  const isPrompted = type === "agent" && typeof given?.prompt === "string";
+  const input = isPrompted ? { ...given, prompt: { $ref: `runtime://runs/${run}` } } : given;
   if (input === undefined && !isCarrier) return head;
   const args = JSON.stringify(input ?? {}, null, 2);
   return [head, fenced(`${type} ${target} <<'JSON'\n${args}\nJSON`, "shell")].join("\n\n");
+}
+
+/** A prompt as its declaration names it. */
+function nameOf(prompt: Reference): string {
+  return prompt.kind === "section"
+    ? `md:${prompt.id}`
+    : prompt.kind === "input"
+      ? `input:${prompt.path.join(".")}`
+      : "";
 }
 
 /** What an action was for, where its declaration is not shown. */

@@ -1,7 +1,7 @@
 /** One piece of output. */
 export interface LogEntry {
   readonly sequence: number;
-  readonly stream: "stdout" | "stderr";
+  readonly stream: "stdout" | "stderr" | "pty";
   readonly timestampMs: number;
   readonly data: string;
   readonly encoding: "base64";
@@ -24,10 +24,18 @@ export interface CommandOutput {
   readonly stderrTruncated: boolean;
 }
 
+/** A piece of output as it is held. */
+interface Held extends Omit<LogEntry, "data" | "encoding"> {
+  readonly bytes: Buffer;
+}
+
+/** What holding a piece costs beside its bytes: a command that writes them one by one is bounded, too. */
+const PIECE_BYTES = 256;
+
 /** The output of a command: the last of it, up to so many bytes. */
 export class CommandLog {
   readonly #most: number;
-  readonly #entries: LogEntry[] = [];
+  #entries: Held[] = [];
   #bytes = 0;
   #sequence = 0;
   #dropped = 0;
@@ -38,17 +46,11 @@ export class CommandLog {
     this.#most = most;
   }
 
-  push(stream: "stdout" | "stderr", bytes: Buffer): void {
+  push(stream: LogEntry["stream"], bytes: Buffer): void {
     this.#sequence += 1;
-    this.#bytes += bytes.length;
-    this.#entries.push({
-      ...{ sequence: this.#sequence, stream, timestampMs: Date.now() },
-      ...{ data: bytes.toString("base64"), encoding: "base64" },
-    });
-    while (this.#bytes > this.#most && this.#entries.length > 1) {
-      this.#bytes -= Buffer.byteLength(this.#entries.shift()?.data ?? "", "base64");
-      this.#dropped += 1;
-    }
+    this.#bytes += bytes.length + PIECE_BYTES;
+    this.#entries.push({ sequence: this.#sequence, stream, timestampMs: Date.now(), bytes });
+    if (this.#bytes > this.#most) this.#drop();
     this.#notify();
   }
 
@@ -59,7 +61,11 @@ export class CommandLog {
 
   entries({ stream, tail, since = 0 }: LogQuery): readonly LogEntry[] {
     const found = this.#entries.filter((entry) => entry.sequence > since && isWanted(entry, stream));
-    return tail === undefined ? found : found.slice(Math.max(0, found.length - tail));
+    const wanted = tail === undefined ? found : found.slice(Math.max(0, found.length - tail));
+    return wanted.map(({ bytes, ...entry }) => ({
+      ...entry,
+      ...{ data: bytes.toString("base64"), encoding: "base64" },
+    }));
   }
 
   /** What there is, then what comes, until the end of the command. */
@@ -88,11 +94,7 @@ export class CommandLog {
   /** The output as text, each stream up to so many bytes. */
   output(most: number): CommandOutput {
     const whole = (stream: string) =>
-      Buffer.concat(
-        this.#entries
-          .filter((entry) => entry.stream === stream)
-          .map(({ data }) => Buffer.from(data, "base64")),
-      );
+      Buffer.concat(this.#entries.filter((entry) => entry.stream === stream).map(({ bytes }) => bytes));
     const [stdout, stderr] = [whole("stdout"), whole("stderr")];
     return {
       stdout: stdout.subarray(0, most).toString(),
@@ -102,12 +104,21 @@ export class CommandLog {
     };
   }
 
+  /** Drops the oldest entries down to three quarters, so that not every further one has to. */
+  #drop(): void {
+    let dropped = 0;
+    for (; this.#bytes > this.#most * 0.75 && dropped < this.#entries.length - 1; dropped += 1)
+      this.#bytes -= (this.#entries[dropped]?.bytes.length ?? 0) + PIECE_BYTES;
+    this.#entries = this.#entries.slice(dropped);
+    this.#dropped += dropped;
+  }
+
   #notify(): void {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers<void>();
   }
 }
 
-function isWanted(entry: LogEntry, stream: string | undefined): boolean {
+function isWanted(entry: Held, stream: string | undefined): boolean {
   return stream === undefined || stream === "combined" || entry.stream === stream;
 }

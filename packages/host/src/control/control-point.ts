@@ -265,8 +265,11 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
   const enforcement = level === "agent" ? own : level;
   const insists = insistedOn(point);
   const confinedTo = enforcement === "confined" ? workspace.roots : undefined;
+  const repeats = event_type === "pre_action" && origin === "agent" ? scope.descent?.repeats : undefined;
   const mustAsk = (action: DecisionInput["action"]) =>
-    insists ?? (limit && ACTIONS.has(event_type) ? unseenChange(limit, action, confinedTo) : undefined);
+    insists ??
+    repeats?.(action) ??
+    (limit && ACTIONS.has(event_type) ? unseenChange(limit, action, confinedTo) : undefined);
   const { subject: acting, forbidden } = lookUpSubject(scope, enforcement, origin, mode);
   const subject = point.kind === "graph_action" ? inGraph(acting, point.payload.graph) : acting;
   return {
@@ -286,7 +289,7 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
       confirm: () => confirmRights(scope, enforcement, origin),
       ...((limited || limit) && { bounds }),
       ...(beyond !== undefined && { bounds: () => beyond }),
-      ...((limit || insists !== undefined) && { mustAsk }),
+      ...((limit || insists !== undefined || repeats) && { mustAsk }),
       ...(point.kind === "graph_action" && { commits: point.commits }),
     },
     ...(limited && { uncount: limited.uncount }),

@@ -16,13 +16,15 @@ export interface GovernedInstall {
   readonly source?: string | undefined;
   /** Where it is fetched from, if that is no package index. */
   readonly url?: string | undefined;
+  /** The program that is there already, and its arguments. */
+  readonly command?: readonly string[] | undefined;
 }
 
 /** Has an install decided before anything is fetched, and records how it ended. Throws if it is not allowed. */
 export async function governInstall<Value>(
   parts: CallerParts,
   principal: Principal,
-  { agent, version, source, url }: GovernedInstall,
+  { agent, version, source, url, command }: GovernedInstall,
   run: () => Promise<Value>,
   waiting?: Waiting,
 ): Promise<Value> {
@@ -32,6 +34,7 @@ export async function governInstall<Value>(
     ...(version !== undefined && { version }),
     ...(source !== undefined && { source }),
     ...(url !== undefined && { url }),
+    ...(command !== undefined && { command }),
   };
   const enforced = await enforce(scope, { kind: "setting", tool: INSTALL, arguments: given }, waiting);
   if (enforced.kind !== "allowed") throw await refusal(`the install of ${agent}`, enforced.verdict);

@@ -1,5 +1,12 @@
 import type { AgentEntry } from "@reins/agents";
-import type { Enforcement, Harness, NetworkReach, Principal, Workspace } from "@reins/supervisor";
+import type {
+  DecisionInput,
+  Enforcement,
+  Harness,
+  NetworkReach,
+  Principal,
+  Workspace,
+} from "@reins/supervisor";
 import type { AgentProfile } from "./agent-profile.ts";
 import type { Clients } from "./ask-clients.ts";
 import type { MutationScope } from "./mutation-scope.ts";
@@ -12,7 +19,7 @@ export interface Allowance {
   readonly tokens: number;
 }
 
-/** The limits of a session that another one started. In memory only; ends with the turn that started it. */
+/** The limits of a session that another one started. In memory only; ends with the turn or the process that started it. */
 export interface Descent {
   /** The session that started it. */
   readonly parent: string;
@@ -33,6 +40,13 @@ export interface Descent {
   /** How far it may change things; as far as rules allow when absent. */
   readonly mutationScope?: MutationScope | undefined;
   readonly allowance: Allowance;
+  /** The durable run that goes on with it after a restart, and the key of its session, which that run has stored. */
+  readonly run?: string | undefined;
+  readonly key?: string | undefined;
+  /** Why a person is asked about an action that may repeat what it did before a restart. */
+  readonly repeats?: ((action: DecisionInput["action"]) => string | undefined) | undefined;
+  /** Why no other agent can go on with it than one that has its session, if so. */
+  readonly mustLoad?: string | undefined;
 }
 
 /** The agent whose actions are enforced, and what enforcing them needs. */

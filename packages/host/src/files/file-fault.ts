@@ -1,5 +1,5 @@
 import { CODE, RpcError } from "@reins/acp";
-import { errorCode, errorMessage } from "@reins/kit";
+import { errorCode, errorMessage, TarError } from "@reins/kit";
 import { REFUSED } from "../control/verdict.ts";
 
 /** Why a request of a caller about files or processes failed: a problem of the API by the same code. */
@@ -39,6 +39,7 @@ const MEANINGS: Readonly<Record<string, readonly [FileFaultCode, string]>> = {
   EACCES: ["forbidden", "may not be reached by the user that Reins runs as"],
   EPERM: ["forbidden", "may not be changed by the user that Reins runs as"],
   EROFS: ["forbidden", "lies in a file system that is read-only"],
+  EFBIG: ["too_large", "would be larger than its file system or the limits of Reins's process allow"],
   ENOSPC: ["unavailable", "has no room left on its disk"],
   EDQUOT: ["unavailable", "has no room left in its quota"],
   EMFILE: ["unavailable", "cannot be opened: too many files are open"],
@@ -56,6 +57,10 @@ export async function onPath<Result>(path: string, run: () => Promise<Result>): 
 
 /** An error of an operation on a path, as a caller may know it; any other error as it is. */
 export function pathFault(path: string, error: unknown): unknown {
+  if (error instanceof TarError)
+    return new FileFault(error.fault === "malformed" ? "invalid" : "too_large", error.message, {
+      cause: error,
+    });
   const code = errorCode(error) ?? "";
   const meaning = Object.hasOwn(MEANINGS, code) ? MEANINGS[code] : undefined;
   return meaning ? new FileFault(meaning[0], `${path} ${meaning[1]}`, { cause: error }) : error;

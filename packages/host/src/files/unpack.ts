@@ -1,8 +1,8 @@
 import type { Stats } from "node:fs";
+import { readTar, type TarKind, tarNames } from "@reins/kit";
 import { blake3Hasher } from "@reins/ledger";
 import { FileFault, onPath } from "./file-fault.ts";
 import type { HeldFolder } from "./held-folder.ts";
-import { readTar } from "./tar.ts";
 
 /** How much callers may send. */
 export interface UploadLimits {
@@ -58,6 +58,15 @@ export async function putFile(
   }
 }
 
+const NOT_TAKEN: Readonly<Record<Exclude<TarKind, "file" | "folder">, string>> = {
+  "symbolic link": "a symbolic link",
+  "hard link": "a hard link",
+  device: "a device",
+  pipe: "a pipe",
+  "sparse file": "a sparse file",
+  unknown: "neither a file nor a folder",
+};
+
 /** Unpacks an archive into a folder; returns its paths, each with whether it is a folder. */
 export async function unpack(
   folder: HeldFolder,
@@ -65,17 +74,24 @@ export async function unpack(
   { limits, signal }: Pick<Wanted, "limits" | "signal">,
 ): Promise<ReadonlyMap<string, boolean>> {
   const unpacked = new Map<string, boolean>();
-  let left = limits.bytes;
-  for await (const { names, isFolder, size, mode, content } of readTar(archive, limits.bytes)) {
+  let entries = 0;
+  for await (const { path: given, kind, mode, content } of readTar(archive, limits.bytes)) {
     signal.throwIfAborted();
+    // Each counts, also one whose name came before: it is work and a place in the archive.
+    entries += 1;
+    if (entries > limits.entries)
+      throw new FileFault("too_large", `an archive has at most ${limits.entries} entries`);
+    if (kind !== "file" && kind !== "folder")
+      throw new FileFault(
+        "invalid",
+        `the archive has the entry ${JSON.stringify(given)}, which is ${NOT_TAKEN[kind]}`,
+      );
+    const isFolder = kind === "folder";
+    const names = tarNames(given);
     const name = names.at(-1);
     if (name === undefined) continue;
     const path = names.join("/");
-    left -= size;
-    if (left < 0) throw tooLarge(limits);
     unpacked.set(path, isFolder);
-    if (unpacked.size > limits.entries)
-      throw new FileFault("too_large", `an archive has at most ${limits.entries} entries`);
     await onPath(path, async () => {
       const parent = await folder.folder(isFolder ? names : names.slice(0, -1), { make: true });
       try {

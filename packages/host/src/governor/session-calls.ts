@@ -65,7 +65,7 @@ export interface BeginOptions {
  */
 export async function beginSession(context: GovernorContext, options: BeginOptions): Promise<JsonObject> {
   const { method, params, earlier, signal, open, descent } = options;
-  expectOwn(earlier);
+  if (!descent) expectOwn(earlier);
   const place = await placeOf(context, options);
   const { meta, stripped } = sessionMeta(context.launch, metaOf(params));
   const declared = serversIn(context, params, earlier);
@@ -222,8 +222,12 @@ function newRecord(
 ): SessionRecord {
   const made = { agent: entry.id, principal, channel, peer: newId(), created: begun, cwd };
   return {
-    ...newSessionRecord({ ...made, ...(method === "session/new" && namingIn(params)) }),
-    ...(descent && { parent: descent.parent, depth: descent.depth }),
+    ...newSessionRecord({
+      ...made,
+      ...(method === "session/new" && namingIn(params)),
+      ...(descent?.key !== undefined && { key: descent.key }),
+    }),
+    ...(descent && { parent: descent.parent, depth: descent.depth, continued_by: descent.run }),
     additional_directories: additional,
   };
 }

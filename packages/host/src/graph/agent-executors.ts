@@ -4,7 +4,8 @@ import { type Assignment, assignmentText, CHARACTERS, type GraphAction } from "@
 import { errorMessage } from "@reins/kit";
 import { z } from "zod";
 import { agentOf } from "../control/control-point.ts";
-import type { ChildUsage, Subagents } from "../native/subagents.ts";
+import type { ChildUsage } from "../native/child-run.ts";
+import type { Subagents } from "../native/subagents.ts";
 import type { ActionCall, PerformedAction, RunExecutor } from "./executor.ts";
 import { performStep } from "./pipeline-executors.ts";
 import { NATIVE_AGENT } from "./run-place.ts";
@@ -16,7 +17,7 @@ const CAPABILITIES = [
   ...["summarization", "summarize", "reasoning"],
 ];
 
-/** How long an agent may take that no budget says anything about: an hour. */
+/** How long an agent may work that no budget says anything about: an hour, without the time that it waits for people. */
 const LONGEST_MS = 3_600_000;
 
 /** The agents that there are, each as a governed child of the session. */
@@ -27,7 +28,7 @@ export function agentExecutors(subagents: Subagents, agents: readonly AgentEntry
     description: `${entry.name}: works on a task in a session of its own, under the same rules.`,
     capabilities: CAPABILITIES,
     canExecute: true,
-    audience: "model",
+    audience: ["model", "user"],
     usesTokens: true,
     // The native agent starts fastest.
     cost: entry.id === NATIVE_AGENT ? 0 : 1,
@@ -46,7 +47,8 @@ export function boundedTurn(subagents: Subagents, tools: readonly RunExecutor[])
     type: "tool",
     description: `Does what the prompt says with ${names.join(", ")}.`,
     capabilities: tools.flatMap(({ capabilities }) => capabilities),
-    ...{ isReadOnly, isIdempotent: isReadOnly, ruleName: "spawn_subagent", audience: "model" },
+    ...{ isReadOnly, isIdempotent: isReadOnly, ruleName: "spawn_subagent" },
+    audience: ["model", "user"],
     usesTokens: true,
     check: () => undefined,
     plan: async (call) => planTask(subagents, call, { agent: NATIVE_AGENT, tools: names }),
@@ -136,15 +138,17 @@ function planTask(
     ...(budget?.tokens !== undefined && { max_tokens: budget.tokens }),
   };
   return {
-    ...{ tool: "spawn_subagent", arguments: given, tools: "agent" as const, kind: "other" },
-    async perform(allowed: unknown, signal: AbortSignal): Promise<PerformedAction> {
+    ...{ tool: "spawn_subagent", arguments: given, tools: "agent" as const, kind: "other", goesOn: true },
+    async perform(allowed: unknown): Promise<PerformedAction> {
       const asked = AllowedTask.parse(allowed);
       const share = await call.takeTokens();
       if (share === 0) throw new Error("the tokens of the run are used up");
       const limits = [asked.max_tokens, share].filter((one) => one !== undefined);
       const max_tokens = limits.length === 0 ? undefined : Math.min(...limits);
-      const onSession = (childSession: string) => call.note({ childSession });
-      const said = await runTask(subagents, call, { ...asked, max_tokens }, signal, onSession);
+      const said = await runTask(subagents, call, { ...asked, max_tokens }, call.canceled, {
+        onSession: (childSession) => call.note({ childSession }),
+        key: await call.childKey?.(asked.agent),
+      });
       return said.isError === true
         ? said
         : { ...said, output: structured(said.output), summary: said.output };
@@ -155,11 +159,15 @@ function planTask(
 /** Has a child of the session do a task; its output is what it said. */
 async function runTask(
   subagents: Subagents,
-  { place }: ActionCall,
+  { place, run, waits }: ActionCall,
   asked: z.infer<typeof AllowedTask>,
   signal: AbortSignal,
-  onSession: (session: string) => void = () => undefined,
+  {
+    onSession,
+    key,
+  }: { readonly onSession?: (session: string) => void; readonly key?: string | undefined } = {},
 ): Promise<PerformedAction & { readonly output: string }> {
+  const time = new WorkingTime(LONGEST_MS);
   const task: SubagentTask = {
     sessionId: place.id,
     prompt: asked.prompt,
@@ -167,9 +175,12 @@ async function runTask(
     agent: asked.agent,
     tools: asked.allowed_tools,
     allowance: { calls: asked.max_calls, tokens: asked.max_tokens },
-    onProgress: ({ audit }) => {
+    onProgress: ({ audit }, event) => {
       const { session_id } = audit ?? {};
-      if (session_id !== undefined && session_id !== "") onSession(session_id);
+      if (session_id !== undefined && session_id !== "") onSession?.(session_id);
+      const isWaiting = event === "WorkerWaitingForInput";
+      time.count(!isWaiting);
+      waits(isWaiting ? "permission" : undefined);
     },
   };
   const parent = {
@@ -178,16 +189,51 @@ async function runTask(
     agent: agentOf(place),
     fallback: NATIVE_AGENT,
   };
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]);
+  const limit = AbortSignal.any([signal, time.signal]);
   let usage: ChildUsage | undefined;
   const onUsage = (used: ChildUsage) => {
     usage = used;
   };
   try {
-    return { output: await subagents.run(parent, task, limit, onUsage), usage };
+    const lasting = key === undefined ? undefined : { key, run };
+    return { output: await subagents.run(parent, task, limit, onUsage, lasting), usage };
   } catch (error) {
     // What it used before it failed counts too.
     return { output: errorMessage(error), isError: true, usage };
+  } finally {
+    time.count(false);
+  }
+}
+
+/** A limit of time that counts only while something works. */
+export class WorkingTime {
+  readonly #over = new AbortController();
+  #left: number;
+  #since: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(milliseconds: number) {
+    this.#left = milliseconds;
+    this.count(true);
+  }
+
+  /** Aborts when it is used up. */
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** Counts from now on, or does not. */
+  count(isWorking: boolean): void {
+    if (isWorking === (this.#since !== undefined)) return;
+    if (this.#since !== undefined) {
+      clearTimeout(this.#timer);
+      this.#left -= performance.now() - this.#since;
+      this.#since = undefined;
+      return;
+    }
+    this.#since = performance.now();
+    const end = () => this.#over.abort(new DOMException("it worked for too long", "TimeoutError"));
+    this.#timer = setTimeout(end, Math.max(0, this.#left)).unref();
   }
 }
 

@@ -22,6 +22,10 @@ export interface ActionCall {
   readonly key: string;
   /** Takes the share of the run's tokens that it may use; `undefined` for no limit. */
   readonly takeTokens: AttemptRequest["takeTokens"];
+  /** The key of a child session for an agent, the same after a restart; `undefined` in a run that does not last. */
+  readonly childKey: ((agent: string) => Promise<string>) | undefined;
+  /** Aborts when it is canceled, and not when Reins stops: what it waits for is left as it is then. */
+  readonly canceled: AbortSignal;
   /** The name of its card for clients. */
   readonly call: string;
   /** What an agent left of which this action depends. */
@@ -58,6 +62,8 @@ export interface PlannedAction<Performed extends PerformedAction = PerformedActi
   readonly locations?: readonly string[];
   /** Whether a person has to agree, beside what the action itself says. */
   readonly mustAsk?: string | undefined;
+  /** Whether performing it goes on with what an earlier process began. */
+  readonly goesOn?: boolean;
   /** Performs it with the arguments that were allowed. */
   perform(given: unknown, signal: AbortSignal): Promise<Performed>;
 }
@@ -85,8 +91,8 @@ export interface RunExecutor extends Executor {
   readonly hasParts?: boolean;
   /** Whether it uses tokens, of which it takes a share. */
   readonly usesTokens?: boolean;
-  /** Who sees what it is given: a model, or a person. What is withheld from them is not passed to it. */
-  readonly audience?: "model" | "user";
+  /** Who sees what it is given: models, people. What is withheld from them is not passed to it. */
+  readonly audience?: readonly ("model" | "user")[];
   /** The name under which rules know it, where that is another. */
   readonly ruleName?: string;
   /** Throws for an input that it cannot take, before anything runs. */

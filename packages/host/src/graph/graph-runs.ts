@@ -107,7 +107,7 @@ export class GraphRuns {
       ...{ harness, store, preparation, display, artifacts, onError },
       ...{ parallel, calls, summarize: summarizer && summarizerOf(options.subagents, summarizer) },
       register: (run) => this.#register(run),
-      recordUnknown: (run) => this.#recordUnknown(run),
+      settleEarlier: (run, children) => this.#settleEarlier(run, children),
       ...{ onOver: (run: GraphRun) => this.#forget(run), caughtUpWithKills },
     });
     this.controls = new RunControls({ store, orchestrator: this.#orchestrator, preparation, references });
@@ -219,7 +219,7 @@ export class GraphRuns {
       await this.#display.begin(run);
       if (graph.isPlan || graph.actions.length === 0) {
         run.end(graph.isPlan ? "pending" : "completed", now());
-        await this.#store.flush();
+        await Promise.all([this.#store.flush(), this.#display.reported(run)]);
       } else await this.#orchestrator.start(run);
       return run;
     } catch (error) {
@@ -360,8 +360,9 @@ export class GraphRuns {
     await this.#executors.release(key);
   }
 
-  async #recordUnknown(run: GraphRun): Promise<void> {
+  async #settleEarlier(run: GraphRun, children: readonly string[]): Promise<void> {
     const { session, tenant } = run.declared;
+    for (const key of children) await this.#options.subagents.end(key, tenant, "terminated");
     const record = await (await this.#options.hub).sessions.read(session, tenant);
     if (record) await recordUnknown(this.#options.harness, record, run);
   }

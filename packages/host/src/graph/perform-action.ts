@@ -170,7 +170,10 @@ class ActionAttempt {
   async #completed(performed: PerformedAction, signal: AbortSignal): Promise<Attempt> {
     const { call, ports, run, scope } = this.#parts;
     const end = (done: PerformedAction) => this.#end({ outcome: "completed", reason: "", performed: done });
-    if (!ports.summarize || !needsSummarizer(call.action, performed, RESULT_LIMITS)) return end(performed);
+    // People see the session of the agent that sums up.
+    const isShown = call.action.visibility.user && call.action.visibility.model;
+    if (!ports.summarize || !isShown || !needsSummarizer(call.action, performed, RESULT_LIMITS))
+      return end(performed);
     if (run.graph.isDurable) await scope.step(performedName(this.#name), async () => performed);
     const summed = await ports.summarize(call, performed, signal).catch(() => undefined);
     if (ports.isStopping()) return never();
@@ -282,8 +285,9 @@ class ActionAttempt {
 
   /** Stores that the effect begins, where it must not happen twice. False if an earlier process had begun it. */
   async #begin(): Promise<boolean> {
-    const { executor, call, scope, run } = this.#parts;
-    if (executor.hasParts || mayRepeat(executor, call.action) || !run.graph.isDurable) return true;
+    const { executor, call, scope, run, planned } = this.#parts;
+    if (!run.graph.isDurable || planned.goesOn || executor.hasParts) return true;
+    if (mayRepeat(executor, call.action)) return true;
     return beginOnce(scope, this.#name);
   }
 

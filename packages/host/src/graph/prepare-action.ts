@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import {
   type ActionState,
   type AttemptRequest,
@@ -27,6 +28,8 @@ export interface PreparationPorts {
   readonly references: References;
 }
 
+/** The beginning of the names under which the journal of a run has the keys of its child sessions. */
+export const CHILD = "child/";
 /** The longest summary in a handoff, in characters. */
 const LONGEST_SUMMARY = 20_000;
 /** The most that an action is given by its references, in characters: results of results grow without bound. */
@@ -46,6 +49,12 @@ export class ActionPreparation {
     const { principal, run_id } = run.declared;
     const place = await this.#ports.places.ofSession(run.declared, run.key);
     if (place.record.ended) throw new ProtocolError("state", `the session ${place.id} has ended`);
+    // The limits of a child are those of the turn that started it, which no restart brings back.
+    if (place.record.parent !== undefined && run.graph.isDurable)
+      throw new ProtocolError(
+        "state",
+        "the session of a subagent has no durable runs: declare it without persist and execution.mode",
+      );
     const registry = await this.#ports.executors.of(run.key, place);
     for (const [index, action] of actions.entries()) {
       const { executor, input } = registry.choose(action, place);
@@ -61,10 +70,18 @@ export class ActionPreparation {
   }
 
   /** Throws if an executor would show a model or a person what is withheld from them. */
-  async #expectShown(run: GraphRun, action: GraphAction, { audience }: RunExecutor): Promise<void> {
-    if (audience === undefined) return;
+  async #expectShown(
+    run: GraphRun,
+    action: GraphAction,
+    { audience = [], usesTokens = false }: RunExecutor,
+  ): Promise<void> {
     for (const reference of referencesOf(action))
-      await this.#ports.references.expectShown(run, reference, audience);
+      for (const one of audience) await this.#ports.references.expectShown(run, reference, one);
+    if (usesTokens && !action.visibility.user)
+      throw new ProtocolError(
+        "state",
+        `the result of ${action.id} cannot be withheld from people: they see the session of the agent that does it`,
+      );
   }
 
   /** What the schedule of a run goes by: what actions write, the whole workspace where that is not known, and whether they use tokens. */
@@ -84,7 +101,7 @@ export class ActionPreparation {
   /** Chooses who executes an attempt, and resolves what its action refers to. */
   async prepare(
     run: GraphRun,
-    { action, states, key, waits, takeTokens }: AttemptRequest,
+    { action, states, key, waits, takeTokens, signal: canceled }: AttemptRequest,
     scope: RunScope,
   ): Promise<{ readonly executor: RunExecutor; readonly call: ActionCall }> {
     const { references } = this.#ports;
@@ -109,21 +126,24 @@ export class ActionPreparation {
     const prompt = action.prompt && textOf(await resolve(action.prompt));
     const context = await Promise.all(action.context.map(async (one) => textOf(await resolve(one))));
     const { attempts = 1 } = states.get(action.id) ?? {};
+    const name = key.slice(run.key.length + 1);
     return {
       executor,
       call: {
-        ...{ run: run.id, action, place, prompt, context, key, takeTokens },
+        ...{ run: run.id, action, place, prompt, context, key, takeTokens, canceled },
         input: isRecord(resolved) ? resolved : undefined,
         // No id has a slash: an attempt never has the name of a step of another one.
         call: `${run.id}/${action.id}/${attempts}`,
         handoff: handoffTo(run, action, states, prompt),
-        sleep: (milliseconds, signal) =>
-          scope.sleep(`wait/${key.slice(run.key.length + 1)}`, milliseconds, signal),
+        sleep: (milliseconds, signal) => scope.sleep(`wait/${name}`, milliseconds, signal),
         part: (part, effect) => {
           if (!run.graph.isDurable) return effect(async () => true);
-          const name = `${key.slice(run.key.length + 1)}/${part}`;
-          return scope.step(`part/${name}`, () => effect(async (may) => may || beginOnce(scope, name)));
+          const one = `${name}/${part}`;
+          return scope.step(`part/${one}`, () => effect(async (may) => may || beginOnce(scope, one)));
         },
+        childKey: run.graph.isDurable
+          ? (agent) => scope.step(`${CHILD}${name}`, async () => `${agent}:acp:${randomUUID()}`)
+          : undefined,
         expand,
         note: (details) => run.note(action.id, details),
         waits,

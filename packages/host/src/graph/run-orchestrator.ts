@@ -15,7 +15,7 @@ import type { Summarize } from "./agent-executors.ts";
 import type { PerformedAction } from "./executor.ts";
 import { type GraphRun, runKey } from "./graph-run.ts";
 import { allowedName, attemptAction, type EarlierAttempt, performedName } from "./perform-action.ts";
-import type { ActionPreparation } from "./prepare-action.ts";
+import { type ActionPreparation, CHILD } from "./prepare-action.ts";
 import { RecordedJournal } from "./recorded-journal.ts";
 import type { RunStore } from "./run-store.ts";
 import type { SealedArtifacts } from "./sealed-artifacts.ts";
@@ -39,8 +39,11 @@ export interface RunOrchestratorOptions {
   readonly calls?: number | undefined;
   /** Called when a run begins or continues; what it returns, when it ends. */
   readonly register: (run: GraphRun) => Promise<() => void>;
-  /** Records that the outcome of what a run was allowed in an earlier process is unknown, where none is recorded. */
-  readonly recordUnknown: (run: GraphRun) => Promise<void>;
+  /**
+   * Ends the child sessions that a run left open in an earlier process, by their keys, and records that the outcome of what
+   * it was allowed there is unknown, where none is recorded.
+   */
+  readonly settleEarlier: (run: GraphRun, children: readonly string[]) => Promise<void>;
   /** Called when a run is over, and what it held can be released. */
   readonly onOver: (run: GraphRun) => Promise<void>;
   /** Resolves when {@link RunOrchestrator.cancel} was called for whatever an order has ended so far. */
@@ -182,7 +185,7 @@ export class RunOrchestrator {
     }).finally(unregister);
     if (this.#stop.signal.aborted) return result;
     await Promise.allSettled(run.writing);
-    if (earlier.size > 0) await this.#options.recordUnknown(run);
+    if (earlier.size > 0) await this.#options.settleEarlier(run, childrenIn(earlier));
     run.end(result.status, now(), result.reason);
     // What cannot be stored now is stored later.
     await store.flush().catch(onError);
@@ -205,7 +208,7 @@ export class RunOrchestrator {
     const known: EarlierAttempt = { performed, ...(isRecord(stored) && { allowed: stored }) };
     const signal = AbortSignal.any([request.signal, this.#stop.signal]);
     const attempt = attemptAction(run, { ...request, signal }, scope, known, {
-      prepare: (one, asked) => preparation.prepare(one, asked, scope),
+      prepare: (one, asked) => preparation.prepare(one, { ...asked, signal: request.signal }, scope),
       ...{ artifacts, display, summarize, journal: this.#journal },
       isStopping: () => this.#stop.signal.aborted,
     });
@@ -228,7 +231,7 @@ export class RunOrchestrator {
       if (!hasEnded(state.status)) run.change({ ...state, status: "canceled", reason }, now());
     run.end("failed", now(), reason);
     await this.#journal.end(run.key, { state: "failed", error: reason });
-    await this.#options.recordUnknown(run);
+    await this.#options.settleEarlier(run, []);
     const { approvals } = this.#options.harness;
     const { tenant, session } = run.declared;
     for (const { turn } of await approvals.list({ tenant, session, state: "pending", order: "oldest" }))
@@ -238,6 +241,11 @@ export class RunOrchestrator {
 }
 
 const TOO_MUCH = `the results of the run have more than ${MOST_KEPT} characters, which is the most`;
+
+/** The keys of the child sessions that a journal has. */
+function childrenIn(entries: ReadonlyMap<string, unknown>): readonly string[] {
+  return [...entries].flatMap(([name, key]) => (name.startsWith(CHILD) ? String(key) : []));
+}
 
 function sizeOf(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;

@@ -122,7 +122,7 @@ export const humanExecutors: readonly RunExecutor[] = [
     description:
       "Asks a person for clarification, input, a decision or an approval. Input: { message, schema? }.",
     capabilities: ["clarification", "input", "decision", "approval"],
-    ...{ isReadOnly: true, isIdempotent: true, ruleName: "elicitation/create", audience: "user" },
+    ...{ isReadOnly: true, isIdempotent: true, ruleName: "elicitation/create", audience: ["user"] },
     check: (given) => void Question.parse(given),
     plan: async (call) => (isApproval(call) ? planApproval(call) : planQuestion(call)),
   },
@@ -131,7 +131,7 @@ export const humanExecutors: readonly RunExecutor[] = [
     type: "human",
     description: "Asks a person to approve what follows. Input: { message }.",
     capabilities: ["approval"],
-    ...{ isReadOnly: true, isIdempotent: true, ruleName: "graph/approval", cost: 1, audience: "user" },
+    ...{ isReadOnly: true, isIdempotent: true, ruleName: "graph/approval", cost: 1, audience: ["user"] },
     check: (given) => void Question.parse(given),
     plan: async (call) => planApproval(call),
   },

@@ -53,6 +53,8 @@ export class RunDisplay {
   readonly #timers = new Map<string, NodeJS.Timeout>();
   /** The last lifecycle of each run that was reported. */
   readonly #lifecycles = new Map<string, string>();
+  /** The newest report of each run, until it is stored. */
+  readonly #reports = new WeakMap<GraphRun, Promise<void>>();
 
   constructor(options: RunDisplayOptions) {
     this.#options = options;
@@ -66,8 +68,14 @@ export class RunDisplay {
         sessionUpdate: "agent_message_chunk",
         content: { type: "text", text: note },
       });
-    if (!isPlan) this.#lifecycle(run, "created");
+    // Stored before the caller learns the run's id, and asks for it.
+    if (!isPlan) await this.#lifecycle(run, "created");
     this.changed(run);
+  }
+
+  /** Resolves when the reports of a run are stored. */
+  async reported(run: GraphRun): Promise<void> {
+    await this.#reports.get(run);
   }
 
   /** Shows a change, a little later together with others; the end at once. */
@@ -136,7 +144,7 @@ export class RunDisplay {
     this.#update(run, { sessionUpdate: "plan", entries }).catch(this.#options.onError);
   }
 
-  #lifecycle(run: GraphRun, status: (typeof LIFECYCLES)[Status] | "created"): void {
+  async #lifecycle(run: GraphRun, status: (typeof LIFECYCLES)[Status] | "created"): Promise<void> {
     const { key, graph, reason, declared } = run;
     const { waitsFor } = run.standing;
     // Also one that was over at once was executed.
@@ -152,7 +160,7 @@ export class RunDisplay {
     const isOver = run.isOver && status !== "executing";
     if (isOver) this.#lifecycles.delete(key);
     const { result_summary } = isOver ? run.project() : { result_summary: undefined };
-    this.#note(run, "run_lifecycle", {
+    const noted = this.#note(run, "run_lifecycle", {
       status,
       prompt: graph.title,
       ...(result_summary !== undefined && { result_summary }),
@@ -165,6 +173,8 @@ export class RunDisplay {
         ...(run.reopened > 0 && { reopened: run.reopened }),
       },
     });
+    this.#reports.set(run, noted);
+    await noted;
   }
 
   #tasks(run: GraphRun): void {
@@ -198,13 +208,13 @@ export class RunDisplay {
     this.#note(run, "verification", { status, checks, residual_risks: [] });
   }
 
-  #note(run: GraphRun, contract: RunContract, report: object): void {
+  async #note(run: GraphRun, contract: RunContract, report: object): Promise<void> {
     const { harness, onError } = this.#options;
     const { principal, session } = run.declared;
     const updated_at = new Date().toISOString();
     const told = { run_id: run.id, session_id: session, updated_at, ...report };
     const isReopened = run.reopened > 0;
-    harness.runs.note(principal, contract, readReport(contract, told), { isReopened }).catch(onError);
+    await harness.runs.note(principal, contract, readReport(contract, told), { isReopened }).catch(onError);
   }
 
   async #update(run: GraphRun, update: JsonObject): Promise<void> {

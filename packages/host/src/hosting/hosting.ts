@@ -5,6 +5,7 @@ import { McpGateway } from "@reins/mcp";
 import { Owner, ProcessRegistry } from "@reins/runner";
 import type { Harness, Principal } from "@reins/supervisor";
 import { CommandService } from "../commands/command-service.ts";
+import type { Waiting } from "../control/enforce.ts";
 import { type GovernedInstall, governInstall } from "../control/govern-install.ts";
 import { CallerAccess } from "../files/caller-access.ts";
 import { FileService } from "../files/file-service.ts";
@@ -94,6 +95,7 @@ export class Hosting {
     principal: Principal,
     install: GovernedInstall,
     run: () => Promise<Value>,
+    waiting?: Waiting,
   ) => Promise<Value>;
   /** The commands of callers of the API. */
   readonly commands: CommandService;
@@ -189,8 +191,10 @@ export class Hosting {
         ...{ harness, folders, onError, entry: catalogue.entry(NATIVE_AGENT), hub: () => late.promise },
       });
       const files = new FileService(access);
-      const governed: Hosting["governInstall"] = (principal, install, run) =>
-        governInstall({ harness, entry: catalogue.entry(NATIVE_AGENT), onError }, principal, install, run);
+      const governed: Hosting["governInstall"] = (principal, install, run, waiting) => {
+        const parts = { harness, entry: catalogue.entry(NATIVE_AGENT), onError };
+        return governInstall(parts, principal, install, run, waiting);
+      };
       const commands = new CommandService({
         ...{ access, owner, register, onError },
         environment: async () => (await import("@reins/agent")).commandEnvironment(options.environment),

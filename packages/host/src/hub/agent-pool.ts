@@ -4,7 +4,7 @@ import { type Clock, settlesWithin } from "@reins/kit";
 import { Restarts } from "@reins/runner";
 import type { Principal } from "@reins/supervisor";
 import type { AgentHost, HostedAgent, StartOptions } from "../hosting/agent-host.ts";
-import { quotaRpcError } from "./quota.ts";
+import { quotaRpcError } from "../sessions/sessions.ts";
 
 export interface AgentPoolOptions {
   readonly host: Pick<AgentHost, "start"> &

@@ -10,7 +10,7 @@ import type { Cursor } from "../log/logged-event.ts";
 import { type Ending, Session } from "../sessions/session.ts";
 import type { SessionClients } from "../sessions/session-clients.ts";
 import type { SessionMode, SessionRecord } from "../sessions/session-record.ts";
-import { Sessions, type SessionWatcher } from "../sessions/sessions.ts";
+import { SessionQuotas, Sessions, type SessionWatcher } from "../sessions/sessions.ts";
 import type { SessionRange } from "../sessions/tables.ts";
 import { isOurName, type WireTap } from "../wire/agent-channel.ts";
 import { AgentPool } from "./agent-pool.ts";
@@ -21,7 +21,6 @@ import type { ConnectionOptions, HubContext, IdleScheduler } from "./context.ts"
 import { extend, isExtension, listingOf, withCapabilities } from "./extensions.ts";
 import type { Outlet } from "./feed.ts";
 import { closeSession, deleteSession, forwardOutside, forwardToAgent } from "./forward.ts";
-import { SessionQuotas } from "./quota.ts";
 import { Reaper, type ReaperOptions, restartAgent } from "./reaper.ts";
 import { recover } from "./recovery.ts";
 import { agentIn, forkSession, startSession, subscribesToTurns } from "./start-session.ts";

@@ -80,8 +80,8 @@ async function recoverSession(
   if (isCut) {
     await endCalls(session, record.turn_after);
     await notifyInterrupted(session, "Reins was restarted.");
-    // The parent of a subagent does not wait for it any more, and no client may resume it.
-    if (record.parent !== undefined)
+    // The parent of a subagent does not wait for it any more, unless that is a run that goes on.
+    if (record.parent !== undefined && !graphs.has(`${record.tenant}/${record.continued_by}`))
       return session.end({ reason: "terminated", terminated_by: "daemon", message: "interrupted" });
   }
   await offerAgain(session, left, graphs);

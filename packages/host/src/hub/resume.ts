@@ -117,23 +117,34 @@ async function resume(session: Session, params: JsonObject): Promise<void> {
 
 async function start(session: Session, params: JsonObject): Promise<void> {
   const { harness, pool, log } = session.hub;
-  const { record, pending: signal } = session;
+  const { record, pending: signal, descent } = session;
   const principal = await harness.identity.current({ id: record.principal });
   if (!principal) throw new RpcError(CODE.authRequired, "the principal of the session is not valid any more");
   const isApart = hasServers(params, record) || session.hub.present(record.id).some(lendsTools);
   const apart = isApart ? record.id : undefined;
-  const agent = await pool.acquire(record.agent, principal, rootsIn(params) ?? rootsOf(record), apart);
+  const agent = await pool.acquire(
+    record.agent,
+    principal,
+    rootsIn(params) ?? rootsOf(record),
+    apart,
+    descent && record.id,
+  );
   signal.throwIfAborted();
+  if (!agent.resumeMethod && descent?.mustLoad !== undefined) throw new Error(descent.mustLoad);
   session.assign(agent);
   session.preface = agent.resumeMethod ? undefined : await transcriptOf(log, record);
   const { cwd, additional_directories: additionalDirectories } = record;
   const folders = params.cwd === undefined ? { cwd, additionalDirectories } : {};
   const asked = { ...folders, ...params, sessionId: record.id };
-  const call = { signal, earlier: record, open: () => session };
+  const call = { signal, earlier: record, descent, open: () => session };
   const begin = (method: string) => agent.governor.request(method, asked, call);
   const begun = begin(agent.resumeMethod ?? "session/new").catch(async (error: unknown) => {
-    // Some agents do not know a session any more in which nothing was said.
-    if (!agent.resumeMethod || signal.aborted || (await transcriptOf(log, record)) !== undefined) throw error;
+    if (!agent.resumeMethod || signal.aborted) throw error;
+    if (descent?.mustLoad !== undefined) throw new Error(descent.mustLoad, { cause: error });
+    // Some agents do not know a session any more in which nothing was said, or in which they were cut off early.
+    const transcript = await transcriptOf(log, record);
+    if (transcript !== undefined && !descent) throw error;
+    session.preface = transcript;
     return begin("session/new");
   });
   session.learn(await begun);

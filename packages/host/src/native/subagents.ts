@@ -1,34 +1,22 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import {
-  CANCEL_REQUEST,
-  chunkText,
-  isObject,
-  type JsonObject,
-  readParams,
-  readResult,
-  readUpdate,
-  type SessionUpdate,
-  toolCallIn,
-  updateIn,
-  withReinsMeta,
-} from "@reins/acp";
+import { updateIn } from "@reins/acp";
 import type { SubagentTask } from "@reins/agent";
 import type { AgentEntry, Catalogue } from "@reins/agents";
-import type { WorkerDetails } from "@reins/bridge";
 import { errorMessage } from "@reins/kit";
-import type { Harness, Principal } from "@reins/supervisor";
+import type { PlacedEntry } from "@reins/ledger";
+import { type Harness, type Principal, sessionKey } from "@reins/supervisor";
 import { stricterScope } from "../control/mutation-scope.ts";
 import type { Allowance, Descent, SubjectScope } from "../control/scope.ts";
 import { holds } from "../governor/session-folders.ts";
-import type { Connection } from "../hub/connection.ts";
 import type { Hub } from "../hub/hub.ts";
-import { questionIn } from "../sessions/session-clients.ts";
+import { eventsAfter, paged, subjectOfSession } from "../hub/interruption.ts";
 import type { SessionEnd } from "../sessions/session-record.ts";
+import { ChildRun, type ChildUsage, type EarlierChild, resultOf } from "./child-run.ts";
+import { type EarlierWork, earlierWork, repeats } from "./earlier-work.ts";
 import type { Worktrees } from "./worktrees.ts";
 
 /** What starting subagents needs. */
 export interface SubagentsOptions {
-  readonly harness: Pick<Harness, "identity">;
+  readonly harness: Pick<Harness, "identity" | "redact">;
   readonly catalogue: Catalogue;
   /** Whether an agent is installed: having one installed is for people. */
   readonly isInstalled: (entry: AgentEntry) => Promise<boolean>;
@@ -49,16 +37,18 @@ export interface Parent {
   readonly fallback: string;
 }
 
-/** What a child used, with everything below it, as far as agents report it. */
-export interface ChildUsage {
-  readonly tokens: number;
-  readonly cost: number;
+/** What identifies a child that a durable run goes on with after a restart. */
+export interface LastingChild {
+  readonly run: string;
+  /** The key of its session, stored before that begins. */
+  readonly key: string;
 }
 
 /** As much as a task may use that says nothing else. */
 const ALLOWANCE: Allowance = { calls: 100, tokens: 1_000_000 };
 /** As much of a task as goes on the record. */
 const MAX_TASK = 16 * 1024;
+const PAGE = 500;
 
 /**
  * Starts governed children: sessions of their own, with any agent that there is, below the session that wants them. A
@@ -83,11 +73,20 @@ export class Subagents {
     task: SubagentTask,
     signal: AbortSignal,
     onUsage: (usage: ChildUsage) => void = () => undefined,
+    lasting?: LastingChild,
   ): Promise<string> {
     signal.throwIfAborted();
-    const { harness, hub, onError } = this.#options;
+    const { harness, onError } = this.#options;
+    const hub = await this.#options.hub;
     const { session, principal } = parent;
-    const agent = task.agent ?? parent.fallback;
+    const earlier = lasting && (await this.#earlier(hub, parent, lasting));
+    if (earlier?.work.state === "over") {
+      onUsage(earlier.work);
+      await this.end(lasting?.key ?? "", principal.tenant, "completed");
+      return resultOf(earlier.work.said, earlier.work.stopReason);
+    }
+    if (earlier?.record.ended) throw new Error(`its session has ended: ${endingOf(earlier.record.ended)}`);
+    const agent = earlier?.record.agent ?? task.agent ?? parent.fallback;
     await this.#expectInstalled(agent);
     const { session_token, session_id } = await harness.identity.delegate({
       principal,
@@ -101,13 +100,50 @@ export class Subagents {
     });
     try {
       return await this.#inPlace(parent, task, signal, async (placed, worktree) => {
-        const descent = descentOf(session, session_token, placed, worktree);
-        const run = new ChildRun({ hub: await hub, principal, agent, descent, task: placed, onError });
+        const descent = {
+          ...descentOf(session, session_token, placed, worktree),
+          ...lasting,
+        };
+        const run = new ChildRun({
+          ...{ hub, principal, agent, task: placed, earlier, onError },
+          descent: earlier ? afterRestart(descent, earlier.work, harness.redact) : descent,
+        });
         return run.run(signal).finally(() => onUsage(this.#used(session, run)));
       });
     } finally {
       await harness.identity.revokeSession(session_id, principal).catch(onError);
     }
+  }
+
+  /** Ends the session of a lasting child for which nothing waits any more, if it is open. */
+  async end(key: string, tenant: string, reason: SessionEnd["reason"]): Promise<void> {
+    const hub = await this.#options.hub;
+    const record = await hub.sessions.ofKey(key, tenant);
+    if (!record || record.ended) return;
+    await hub.sessions.serve(record).closeAndEnd({ reason, terminated_by: "daemon" });
+  }
+
+  /** The child that an earlier process began under a key, with what its records say it did. */
+  async #earlier(
+    hub: Hub,
+    { session, principal }: Parent,
+    { key, run }: LastingChild,
+  ): Promise<EarlierChild | undefined> {
+    const record = await hub.sessions.ofKey(key, principal.tenant);
+    if (!record) return undefined;
+    if (record.parent !== session.id || record.continued_by !== run)
+      throw new Error(`${key} is the key of another session`);
+    const { harness, log } = hub;
+    await log.written();
+    const range = { entity_id: sessionKey(await subjectOfSession(harness, record)), limit: PAGE } as const;
+    const entries = await Array.fromAsync(
+      paged((last: PlacedEntry | undefined) => harness.ledger.read({ ...range, after: last?.seq })),
+      ({ entry }) => entry,
+    );
+    const updates = await Array.fromAsync(eventsAfter(log, record.tenant, record.id), ({ message }) =>
+      updateIn(message.params),
+    );
+    return { record, work: earlierWork(entries, updates) };
   }
 
   /** Runs a task in its folder, or in the worktree that it wants; what it said then ends with what became of that. */
@@ -183,195 +219,27 @@ function descentOf(
   };
 }
 
-/** What a child is run with. */
-interface ChildRunOptions {
-  readonly hub: Hub;
-  readonly principal: Principal;
-  readonly agent: string;
-  readonly descent: Descent;
-  readonly task: SubagentTask;
-  /** Receives errors of background work. */
-  readonly onError: (error: unknown) => void;
+/** The limits of a child that goes on: less what it used, and a person is asked before it repeats what it did. */
+function afterRestart(
+  descent: Descent,
+  { calls, tokens, effects }: EarlierWork,
+  redact: (value: unknown) => unknown,
+): Descent {
+  const { allowance } = descent;
+  const open = effects.filter(({ outcome }) => outcome === "unknown").map(({ tool }) => tool);
+  return {
+    ...descent,
+    repeats: repeats(effects, redact),
+    ...(open.length > 0 && {
+      mustLoad: `its agent cannot load its session, and it is not known whether ${open.join(", ")} was done`,
+    }),
+    allowance: {
+      calls: Math.max(0, allowance.calls - calls),
+      tokens: Math.max(0, allowance.tokens - tokens),
+    },
+  };
 }
 
-/** As much of what a child says as is kept. */
-const MAX_SAID = 256 * 1024;
-/** How long a child that is to end may take to do so by itself. */
-const GRACE_MS = 5_000;
-
-/** One child from its first step to its last: what it says is kept, and what it asks is put to its parent's clients. */
-class ChildRun {
-  readonly #options: ChildRunOptions;
-  /** The questions that were put to the parent's clients, by their ids. */
-  readonly #asked = new Map<string, AbortController>();
-  readonly #calls = new Set<unknown>();
-  #said = "";
-  #message: unknown;
-  #session = "";
-  #tokens = 0;
-  #cost = 0;
-  /** The turn in which it does its task. */
-  #turn: string | undefined;
-
-  constructor(options: ChildRunOptions) {
-    this.#options = options;
-  }
-
-  get session(): string {
-    return this.#session;
-  }
-
-  /** What it used, as its agent reports it. */
-  get usage(): ChildUsage {
-    return { tokens: this.#tokens, cost: this.#cost };
-  }
-
-  /** Runs it; gives what it said. */
-  async run(signal: AbortSignal): Promise<string> {
-    const { hub, principal, agent, descent } = this.#options;
-    const connection: Connection = await hub.connect({
-      ...{ principal, agent, descent },
-      outlet: {
-        send: (message) => this.#take(message),
-        failed: (error) => this.#options.onError(error),
-      },
-    });
-    try {
-      const session = await this.#begin(connection, signal);
-      const ownAgent = hub.live(session)?.agent;
-      try {
-        const said = await this.#prompt(connection, session, signal);
-        await this.#end(session, "completed");
-        return said;
-      } catch (error) {
-        await this.#end(session, signal.aborted ? "terminated" : "error");
-        throw error;
-      } finally {
-        // A process that was started for the task is not kept after it.
-        if (ownAgent?.process) hub.restart(ownAgent, "its task is over").catch(this.#options.onError);
-      }
-    } finally {
-      for (const asked of this.#asked.values()) asked.abort(new Error("the subagent has ended"));
-      hub.disconnect(connection);
-    }
-  }
-
-  async #begin(connection: Connection, signal: AbortSignal): Promise<string> {
-    const { agent, task } = this.#options;
-    const params = withReinsMeta({ cwd: task.workingDir, mcpServers: [] }, { agent });
-    const { sessionId } = readResult("session/new", await connection.request("session/new", params, signal));
-    this.#session = String(sessionId);
-    task.onProgress(this.#place());
-    return this.#session;
-  }
-
-  async #prompt(connection: Connection, sessionId: string, signal: AbortSignal): Promise<string> {
-    const prompt = [{ type: "text", text: this.#options.task.prompt }];
-    const answer = connection.request("session/prompt", { sessionId, prompt }, signal);
-    // An agent that ignores the cancel is not waited for.
-    const { stopReason, usage } = readResult("session/prompt", await Promise.race([answer, overdue(signal)]));
-    this.#tokens = usage.totalTokens ?? this.#tokens;
-    signal.throwIfAborted();
-    if (this.#calls.size === 0) this.#options.task.onProgress(this.#place());
-    const said = this.#said.trim();
-    if (stopReason === "end_turn") return said === "" ? "It ended without a word." : said;
-    throw new Error(`it ended with ${String(stopReason)}${said === "" ? "" : `: ${said}`}`);
-  }
-
-  /** A session that was begun for one task is over with it. */
-  async #end(session: string, reason: SessionEnd["reason"]): Promise<void> {
-    const { hub, principal, onError } = this.#options;
-    const how = { reason, terminated_by: "daemon" } as const;
-    const ended = hub.terminate(principal, session, how).then(() => undefined);
-    const late = sleep(GRACE_MS, undefined, { ref: false });
-    ended.catch(onError);
-    await Promise.race([ended.catch(() => undefined), late]);
-  }
-
-  #take({ id, method, params }: JsonObject): void {
-    if (typeof id === "string" && typeof method === "string")
-      this.#ask(id, method, isObject(params) ? params : {});
-    else if (method === CANCEL_REQUEST)
-      this.#asked
-        .get(String(readParams(method, params).requestId))
-        ?.abort(new Error("the question was cancelled"));
-    else if (method === "session/update") this.#observe(updateIn(params));
-  }
-
-  #observe({ kind, update }: SessionUpdate): void {
-    const { hub, task, descent, onError } = this.#options;
-    const { onProgress } = task;
-    // Only Reins's own agent sends these: what its worker delegates is shown below it.
-    if (kind === "worker_update") hub.live(descent.parent)?.update(update).catch(onError);
-    if (kind === "usage_update") {
-      const { used = 0, cost } = readUpdate(kind, update);
-      this.#tokens = Math.max(this.#tokens, used);
-      this.#cost = Math.max(this.#cost, cost.amount ?? 0);
-    }
-    this.#turn ??= hub.live(this.#session)?.agent?.governor.session(this.#session)?.turn?.id;
-    const text = kind === "agent_message_chunk" ? chunkText(update) : undefined;
-    if (text !== undefined) {
-      const { messageId } = update;
-      const isNew = this.#said !== "" && messageId !== this.#message;
-      const between = isNew && !this.#said.endsWith("\n") ? "\n" : "";
-      this.#message = messageId;
-      this.#said = `${this.#said}${between}${text}`.slice(0, MAX_SAID);
-    }
-    if (kind !== "tool_call" || this.#calls.has(update.toolCallId)) return;
-    this.#calls.add(update.toolCallId);
-    onProgress({ ...this.#place(), summary: readUpdate(kind, update).title ?? "it works" });
-  }
-
-  /** Where it and what it does can be looked at. */
-  #place(): WorkerDetails {
-    const { parent, parentWorker } = this.#options.descent;
-    return {
-      audit: {
-        parent_session_id: parent,
-        ...(parentWorker !== undefined && { parent_worker_id: parentWorker }),
-        session_id: this.#session,
-        ...(this.#turn !== undefined && { run_id: this.#turn }),
-      },
-      snapshot_path: `/v1/sessions/${this.#session}`,
-      ...(this.#turn !== undefined && { run_path: `/v1/runs/${this.#turn}` }),
-    };
-  }
-
-  /** What the child asks is asked in the parent's session too; the first answer counts, wherever it comes from. */
-  #ask(id: string, method: string, params: JsonObject): void {
-    const { hub, descent, agent, task, onError } = this.#options;
-    const key = questionIn(id);
-    const parent = hub.live(descent.parent);
-    if (key === undefined || !parent) return;
-    const over = new AbortController();
-    this.#asked.set(id, over);
-    const { toolCall } = params;
-    const summary = toolCallIn(toolCall).title ?? method;
-    const title = `${agent}, for this session: ${summary}`;
-    task.onProgress({ summary }, "WorkerWaitingForInput");
-    const asked = {
-      ...withReinsMeta(params, { child_session: params.sessionId, child_agent: agent }),
-      sessionId: parent.id,
-      ...(isObject(toolCall) && { toolCall: { ...toolCall, title } }),
-    };
-    parent.clients
-      .request(method, asked, over.signal)
-      .then((answer) => hub.asking(key)?.settle(key, answer))
-      .catch((error: unknown) => {
-        if (!over.signal.aborted) onError(error);
-      })
-      .finally(() => {
-        this.#asked.delete(id);
-        if (this.#asked.size === 0) task.onProgress({});
-      });
-  }
-}
-
-/** Rejects a while after the signal has aborted. */
-function overdue(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const abort = () => setTimeout(() => reject(signal.reason), GRACE_MS).unref();
-    if (signal.aborted) abort();
-    else signal.addEventListener("abort", abort, { once: true });
-  });
+function endingOf({ reason, message }: SessionEnd): string {
+  return message ?? reason;
 }

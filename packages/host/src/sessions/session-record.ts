@@ -27,6 +27,8 @@ export interface SessionRecord {
   /** The session that began it, where it is a subagent's, and how far below the user's own agent it is. */
   readonly parent?: string | undefined;
   readonly depth?: number | undefined;
+  /** The durable run that goes on with it after a restart, where it works on an action of one. */
+  readonly continued_by?: string | undefined;
   readonly tenant: string;
   readonly user: string;
   /** The id of the principal that began it. */

@@ -2,6 +2,7 @@ import { CODE, interruptedBy, type JsonObject, membersOf, RpcError, updateIn } f
 import { raceAbort } from "@reins/kit";
 import type { Draft } from "@reins/ledger";
 import type { SessionPort } from "../control/ask-clients.ts";
+import type { Descent } from "../control/scope.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { HubContext } from "../hub/context.ts";
 import { PREAMBLE_HEADING } from "../turn/preamble.ts";
@@ -58,6 +59,8 @@ export class Session implements SessionPort {
   settings: JsonObject = {};
   /** The last update of the commands that its agent knows. */
   commands: JsonObject | undefined;
+  /** Its limits, where it is a subagent's that goes on after a restart: no agent resumes one without them. */
+  descent: Descent | undefined;
   /** Goes before the next prompt to an agent that cannot resume the session by itself. */
   preface: string | undefined;
   /** Settles when the messages of its last turn are written: the response to a prompt comes after them. */

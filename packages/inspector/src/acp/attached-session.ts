@@ -1,6 +1,5 @@
 import type { JsonObject } from "@reins/acp";
 import type { Question } from "./connection.ts";
-import { annotationIn } from "./conversation/content.ts";
 import {
   type Conversation,
   EMPTY_CONVERSATION,
@@ -9,6 +8,7 @@ import {
   withUpdates,
 } from "./conversation/conversation.ts";
 import { settingsIn } from "./conversation/settings.ts";
+import { annotationIn } from "./conversation/tool-call.ts";
 import { Observable, type Schedule } from "./observable.ts";
 
 /** A prompt that is queued, or that was lost with the connection. */

@@ -1,3 +1,4 @@
+import type { Virtualizer } from "@tanstack/react-virtual";
 import { Tabs as Radix } from "radix-ui";
 import { Fragment, type ReactNode, useEffect, useSyncExternalStore } from "react";
 
@@ -137,4 +138,36 @@ function subscribeToWidth(onChange: () => void): () => void {
   const narrow = window.matchMedia(NARROW);
   narrow.addEventListener("change", onChange);
   return () => narrow.removeEventListener("change", onChange);
+}
+
+/** The rows of a list that are in view, each at its place and measured. */
+export function VirtualRows<Row, Box extends Element>({
+  virtual,
+  rows,
+  className = "",
+  children,
+}: {
+  virtual: Virtualizer<Box, Element>;
+  rows: readonly Row[];
+  className?: string;
+  children: (row: Row, index: number) => ReactNode;
+}) {
+  return (
+    <div className={`relative ${className}`} style={{ height: virtual.getTotalSize() }}>
+      {virtual.getVirtualItems().map(({ index, key, start }) => {
+        const row = rows[index];
+        return (
+          <div
+            key={key}
+            data-index={index}
+            ref={virtual.measureElement}
+            className="absolute inset-x-0 top-0"
+            style={{ transform: `translateY(${start}px)` }}
+          >
+            {row !== undefined && children(row, index)}
+          </div>
+        );
+      })}
+    </div>
+  );
 }

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { cached, renderedText } from "../../test/render.ts";
 import { type Comparison, compareWithKept, keptCheckpoint, newerOf, trustFromNow } from "./compare.ts";
 import { BrokenHistory, ComparisonLine } from "./comparison-view.tsx";
-import { rootOf, sizeOf } from "./tree-path.ts";
+import { rootOf, sizeOf } from "./prove-entry.ts";
 import type { VerifyJob, VerifyMessage, VerifyReport } from "./verify.ts";
 
 const checkpoint = (size: number, logKey = "log") => ({ logKey, size, note: `${size}`, at: "2026-01-01" });

@@ -3,7 +3,7 @@ import { ApiError } from "@reins/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { z } from "zod";
 import { call } from "../api/call.ts";
-import { sizeOf } from "./tree-path.ts";
+import { sizeOf } from "./prove-entry.ts";
 import { verify } from "./verify.ts";
 
 /** How the current ledger relates to the checkpoint that this browser keeps. */

@@ -6,8 +6,15 @@ import { Button, SaveLink } from "../design/button.tsx";
 import { Panel } from "../design/layout.tsx";
 import { Loaded } from "../design/states.tsx";
 import { visible } from "../design/visible.ts";
-import { type ProofStep, type Proved, proveEntry } from "./prove-entry.ts";
-import { rootOf, sizeOf, type TreeNode, treePath } from "./tree-path.ts";
+import {
+  type ProofStep,
+  type Proved,
+  proveEntry,
+  rootOf,
+  sizeOf,
+  type TreeNode,
+  treePath,
+} from "./prove-entry.ts";
 
 const MARKS = {
   holds: ["✓", "text-good"],

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { treePath } from "./tree-path.ts";
+import { treePath } from "./prove-entry.ts";
 
 it("leads from a leaf to the root with the siblings of RFC 6962", () => {
   // The example of RFC 6962, section 2.1.3: seven leaves, the way of d3 is [c, g, l].

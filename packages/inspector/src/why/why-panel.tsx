@@ -1,5 +1,7 @@
 import { studyOperations } from "@reins/api";
 import { useMutation } from "@tanstack/react-query";
+import { useSyncExternalStore } from "react";
+import { z } from "zod";
 import { call } from "../api/call.ts";
 import { useGet } from "../api/queries.ts";
 import { VerdictBadge } from "../design/badge.tsx";
@@ -8,8 +10,46 @@ import { Panel } from "../design/layout.tsx";
 import { TextLink } from "../design/links.tsx";
 import { Failure, Loaded } from "../design/states.tsx";
 import { visible } from "../design/visible.ts";
-import { useDraft } from "./draft.ts";
 import { ExplanationView } from "./explanation-view.tsx";
+
+const Kept = z.object({ rules: z.string(), prose: z.string().optional() });
+
+/** A draft constitution: kept in this browser and sent with every request about it. */
+export type Draft = z.infer<typeof Kept>;
+
+const KEY = "reins.draft";
+const listeners = new Set<() => void>();
+
+/** The draft of this browser, updated on every change; undefined if there is none. */
+export function useDraft(): Draft | undefined {
+  const text = useSyncExternalStore(subscribe, () => localStorage.getItem(KEY));
+  return text === null ? undefined : Kept.safeParse(parsed(text)).data;
+}
+
+/** Stores a draft; `undefined` deletes it. */
+export function keepDraft(draft: Draft | undefined): void {
+  if (draft) localStorage.setItem(KEY, JSON.stringify(draft));
+  else localStorage.removeItem(KEY);
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  window.addEventListener("storage", listener);
+  return () => {
+    listeners.delete(listener);
+    window.removeEventListener("storage", listener);
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The stored value is not a draft of ours.
+    return undefined;
+  }
+}
 
 /** Explains the verdict of a ledger entry. */
 export function WhyPanel({ cid }: { cid: string }) {

@@ -2,5 +2,5 @@
 
 export { killLeftBehind } from "./execute-kill.ts";
 export { killSocketIn } from "./journal.ts";
+export { type KillAnswer, requestKill } from "./kill-switch.ts";
 export { KillOrder, KillReport } from "./order.ts";
-export { type KillAnswer, requestKill } from "./request-kill.ts";

@@ -1,9 +1,13 @@
 import { once } from "node:events";
+import { connect } from "node:net";
+import { createInterface } from "node:readline";
 import { Worker } from "node:worker_threads";
+import { hasCode } from "@reins/kit";
+import { z } from "zod";
 import type { MarkPrefix } from "../process/mark.ts";
 import { killJournalIn, killSocketIn } from "./journal.ts";
 import type { FromKillThread, KillThreadData, ToKillThread } from "./kill-thread.ts";
-import type { KillOrder, KillReport } from "./order.ts";
+import { type KillOrder, KillReport } from "./order.ts";
 import type { ProcessRegistry } from "./process-registry.ts";
 
 /** Where the code of the thread is, whether it runs from source or was built. */
@@ -135,4 +139,37 @@ function dead(): Error {
 export interface Killed {
   readonly report: KillReport;
   readonly entry: string | null;
+}
+
+const Answer = z.union([
+  z.object({ report: KillReport.extend({ entry: z.string().nullable() }) }),
+  z.object({ nothing: z.string() }),
+  z.object({ refused: z.string() }),
+]);
+
+/** The outcome of a request; `nothing`: no agent matches, `no_listener`: no Reins answers on the socket. */
+export type KillAnswer = Killed | "nothing" | "no_listener";
+
+/** Sends an order to the kill thread, which answers even if Reins itself is blocked. */
+export async function requestKill(path: string, order: KillOrder, signal: AbortSignal): Promise<KillAnswer> {
+  const socket = connect(path);
+  try {
+    await once(socket, "connect", { signal });
+    socket.write(`${JSON.stringify(order)}\n`);
+    const lines = createInterface({ input: socket });
+    const closed = once(lines, "close", { signal }).then(() => []);
+    const [line] = await Promise.race([once(lines, "line", { signal }), closed]);
+    // The listener died before it answered.
+    if (line === undefined) return "no_listener";
+    const answer = Answer.parse(JSON.parse(String(line)));
+    if ("refused" in answer) throw new Error(answer.refused);
+    if ("nothing" in answer) return "nothing";
+    const { entry, ...report } = answer.report;
+    return { report, entry };
+  } catch (error) {
+    if (hasCode(error, "ENOENT", "ECONNREFUSED")) return "no_listener";
+    throw error;
+  } finally {
+    socket.destroy();
+  }
 }

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import {
+  exponentialBackoff,
   type JsonObject,
   type MessageFault,
   type MessageListener,
@@ -9,7 +10,6 @@ import {
 } from "@reins/kit";
 import { ProcessError } from "../errors.ts";
 import { type Confined, type ConfineOptions, confine } from "../sandbox/confine.ts";
-import { KeptOutput, type KeptText } from "./kept-output.ts";
 import type { Mark } from "./mark.ts";
 import type { Owner } from "./owner.ts";
 import type { TableVisibility } from "./process-table.ts";
@@ -206,5 +206,104 @@ export class AgentProcess {
     this.#reader?.close();
     this.#spawned.stdout.destroy();
     this.#spawned.stderr.destroy();
+  }
+}
+
+/** What was kept of an output: its beginning, its end, and how many bytes between them were not. */
+export interface KeptText {
+  readonly head: string;
+  readonly tail: string;
+  readonly omitted: number;
+}
+
+/** Keeps the beginning and the end of a stream of bytes, so many of each. */
+export class KeptOutput {
+  readonly #bound: number;
+  #head: Buffer = Buffer.alloc(0);
+  #tail: Buffer[] = [];
+  #tailLength = 0;
+  #omitted = 0;
+
+  constructor(bound: number) {
+    this.#bound = bound;
+  }
+
+  /** Takes the next bytes. */
+  push(chunk: Buffer): void {
+    const room = this.#bound - this.#head.length;
+    if (room > 0) this.#head = Buffer.concat([this.#head, chunk.subarray(0, room)]);
+    const rest = chunk.subarray(Math.max(0, room));
+    if (rest.length === 0) return;
+    this.#tail.push(rest);
+    this.#tailLength += rest.length;
+    // Joined now and then, not for each chunk, so that many small ones cost no more than they hold.
+    if (this.#tailLength > 2 * this.#bound || this.#tail.length > 1_000) this.#trim();
+  }
+
+  /** What is kept now. */
+  read(): KeptText {
+    this.#trim();
+    const [tail] = this.#tail;
+    return {
+      head: this.#head.toString(),
+      tail: tail?.toString() ?? "",
+      omitted: this.#omitted,
+    };
+  }
+
+  #trim(): void {
+    const joined = Buffer.concat(this.#tail);
+    const dropped = Math.max(0, joined.length - this.#bound);
+    // A copy: a part of a chunk would keep the whole of it.
+    this.#tail = [Buffer.from(joined.subarray(dropped))];
+    this.#tailLength = joined.length - dropped;
+    this.#omitted += dropped;
+  }
+}
+
+/** When a crashed program is restarted. Times are in milliseconds. */
+export interface RestartPolicy {
+  /** The wait after the first crash; each further one doubles it. */
+  readonly firstMs: number;
+  readonly mostMs: number;
+  /** Crashes longer ago than this are forgotten. */
+  readonly memoryMs: number;
+  /** After so many remembered crashes it is not restarted until the oldest is forgotten. */
+  readonly limit: number;
+}
+
+/** When a program may be started again. */
+export interface Restart {
+  /** Not before this time; in the past if it may at once. */
+  readonly at: number;
+  /** Whether the limit has been reached: a person should look. */
+  readonly givenUp: boolean;
+}
+
+const USUAL: RestartPolicy = { firstMs: 500, mostMs: 60_000, memoryMs: 600_000, limit: 8 };
+
+/** Computes when a crashed program may be restarted. Pure: times are passed in. */
+export class Restarts {
+  readonly #policy: RestartPolicy;
+
+  constructor(policy: Partial<RestartPolicy> = {}) {
+    this.#policy = { ...USUAL, ...policy };
+  }
+
+  /** Adds a crash and drops those that are too old; newest last. */
+  remember(crashes: readonly number[], crashed: number): number[] {
+    const { memoryMs, limit } = this.#policy;
+    return [...crashes, crashed].filter((at) => crashed - at < memoryMs).slice(-limit);
+  }
+
+  /** When to start again after these crashes, the newest last. */
+  next(crashes: readonly number[]): Restart {
+    const { memoryMs, limit } = this.#policy;
+    const newest = crashes.at(-1);
+    if (newest === undefined) return { at: Number.NEGATIVE_INFINITY, givenUp: false };
+    const recent = crashes.filter((at) => newest - at < memoryMs);
+    const [oldest = newest] = recent.slice(-limit);
+    if (recent.length >= limit) return { at: oldest + memoryMs, givenUp: true };
+    return { at: newest + exponentialBackoff(this.#policy, recent.length), givenUp: false };
   }
 }

@@ -10,6 +10,8 @@ export interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
+  /** The device number of its controlling terminal; 0 without one, or where that is not shown. */
+  readonly terminal: number;
   /** When it started, in units of the table. With the pid, this names a process for good. */
   readonly started: number;
   /** Its command line, shortened. */
@@ -92,12 +94,13 @@ function readProcess(pid: number): ProcessEntry | undefined {
   if (stat === undefined) return undefined;
   // The name, in brackets, may itself hold brackets and spaces.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const [state, parent, group, , , , flags] = fields;
+  const [state, parent, group, , terminal, , flags] = fields;
   if (state === "Z" || state === "X") return undefined;
   return {
     pid,
     parent: Number(parent),
     group: Number(group),
+    terminal: Number(terminal),
     started: Number(fields[19]),
     command: () => commandOf(pid, stat),
     // What the kernel runs itself has no environment, and on a small machine is most of the table.
@@ -168,6 +171,7 @@ function psEntry(line: string): ProcessEntry | undefined {
     pid: Number(pid),
     parent: Number(parent),
     group: Number(group),
+    terminal: 0,
     // `ps` shows seconds at best, which distinguish two processes no better than the pid does.
     started: 0,
     command: () => command.slice(0, COMMAND_LENGTH),

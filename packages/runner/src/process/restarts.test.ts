@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Restarts } from "./restarts.ts";
+import { Restarts } from "./agent-process.ts";
 
 const restarts = new Restarts({ firstMs: 100, mostMs: 1_000, memoryMs: 10_000, limit: 6 });
 

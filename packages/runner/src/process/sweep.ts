@@ -122,6 +122,15 @@ export class Family {
     }
   }
 
+  /** The oldest of them that has a terminal. */
+  async inTerminal(): Promise<ProcessEntry | undefined> {
+    let oldest: ProcessEntry | undefined;
+    for await (const entry of this.#members())
+      if (entry.terminal !== 0 && entry.started < (oldest?.started ?? Number.POSITIVE_INFINITY))
+        oldest = entry;
+    return oldest;
+  }
+
   /** Kills the group at once; {@link end} kills the rest. */
   kill(): void {
     this.#table.signal(-this.leader, "SIGKILL");

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { isIPv6 } from "node:net";
 import { type Credential, credentialInHeaders, originFault, upgradeCredential } from "@reins/ahp";
 import type { Audience } from "@reins/api";
-import { type Clock, errorMessage } from "@reins/kit";
+import { type Clock, errorMessage, LruCache } from "@reins/kit";
 import { DEFAULT_TENANT, type Harness, isAdmin, type Principal } from "@reins/supervisor";
 import type { ListenerContext } from "../gateway/listener.ts";
 import { pathOf } from "../gateway/request.ts";
@@ -56,10 +56,11 @@ export class RequestAuthenticator {
   readonly #options: RequestAuthenticatorOptions;
   readonly #failures: FailedAttempts;
   /**
-   * Valid start tokens with their caller, who stays the same while this process runs. The lookup compares a guess only
-   * on equal hashes, whose seed is secret, so its timing reveals nothing.
+   * Tokens that were valid, with their caller: that of a start token stays the same while this process runs, that of
+   * another is looked up as it is now. The lookup compares a guess only on equal hashes, whose seed is secret, so its
+   * timing reveals nothing.
    */
-  readonly #known = new Map<string, Caller>();
+  readonly #known = new LruCache<string, Caller>({ entries: MOST_KNOWN });
 
   constructor(options: RequestAuthenticatorOptions) {
     this.#options = options;
@@ -103,7 +104,7 @@ export class RequestAuthenticator {
 
   #ofToken({ value }: Credential, request: IncomingMessage): Caller | Promise<Caller> {
     const known = this.#known.get(value);
-    if (known) return known;
+    if (known) return known.tenant === undefined ? known : this.#ofKnown(value, known, request);
     const id = this.#options.access.ofToken(value);
     if (id === undefined)
       return this.#options.oidc.mayBeToken(value)
@@ -114,9 +115,22 @@ export class RequestAuthenticator {
     return caller;
   }
 
+  /** The caller of a token that was valid, if it still is. */
+  async #ofKnown(secret: string, { id }: Caller, request: IncomingMessage): Promise<Caller> {
+    const { identity } = await this.#options.harness().catch(untold);
+    const found = await identity.current({ id }).catch(untold);
+    if (found) return { id, tenant: found.tenant };
+    this.#known.delete(secret);
+    return this.#ofIdentity(secret, request);
+  }
+
   async #ofIdentity(secret: string, request: IncomingMessage): Promise<Caller> {
     const found = await this.#principalOf(secret);
-    if (found) return { id: found.id, tenant: found.tenant };
+    if (found) {
+      const caller = { id: found.id, tenant: found.tenant };
+      this.#known.set(secret, caller);
+      return caller;
+    }
     throw this.failedAttempt(request, "the token is not known, was revoked or has expired");
   }
 
@@ -195,6 +209,8 @@ function addressOf({ headers, socket }: IncomingMessage): string | undefined {
 
 const ASK = { headers: { "www-authenticate": "Bearer" } };
 
+/** The most valid tokens to remember; the least recently used is looked up again. */
+const MOST_KNOWN = 10_000;
 /** The most addresses to remember; the least recent is evicted. */
 const MOST_ADDRESSES = 10_000;
 

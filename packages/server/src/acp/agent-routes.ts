@@ -52,7 +52,7 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Routes[] {
     fileRoutes(hosting),
     acpServerRoutes(current),
     configRoutes(hosting),
-    commandRoutes(hosting),
+    commandRoutes(hosting, { harness, clock, limits }),
     skillRoutes(async () => {
       const { skills, host } = await hosting();
       return { skills, folders: host.folders };

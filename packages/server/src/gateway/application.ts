@@ -1,10 +1,11 @@
 import type { OriginRules } from "@reins/ahp";
 import { PROBLEM_TYPE } from "@reins/api";
+import { rateHeaders } from "@reins/kit";
 import { LOCAL, type Quotas } from "@reins/supervisor";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Caller, RequestAuthenticator } from "../access/authenticator.ts";
 import type { GatewayLimits, Log } from "../limits.ts";
-import { frameworkProblem, HttpProblem, httpProblem, rateHeaders, setSecurityHeaders } from "../problems.ts";
+import { frameworkProblem, HttpProblem, httpProblem, setSecurityHeaders } from "../problems.ts";
 import { listenerContextOf } from "./listener.ts";
 import { type IncomingBodies, JSON_TYPES, pathOf } from "./request.ts";
 

@@ -31,7 +31,7 @@ import {
   type Tls,
   UnauthenticatedConnections,
 } from "./listener.ts";
-import { IncomingBodies, JSON_TYPES } from "./request.ts";
+import { IncomingBodies } from "./request.ts";
 import { Upgrades } from "./upgrades.ts";
 
 export interface GatewayOptions {
@@ -66,20 +66,12 @@ export interface ListenOptions extends OriginRules {
   readonly tls?: Tls;
 }
 
-/** A request of this process. */
-export interface InjectedRequest {
+/** A request of this process, as clients of the API give it to `fetch`. */
+interface FetchRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Any JSON value. */
+  /** Text alone is sent. */
   readonly body?: unknown;
-}
-
-export interface InjectedAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | number | undefined>>;
-  /** The parsed value of a JSON response; else its text. */
-  readonly body: unknown;
 }
 
 /** The HTTP server of Reins: one port for every protocol. */
@@ -114,7 +106,7 @@ export class Gateway {
       approvalRoutes,
       grantRoutes,
       identityRoutes,
-      ledgerRoutes,
+      ledgerRoutes(version),
       policyRoutes,
       studyRoutes,
       rosterRoutes,
@@ -190,16 +182,17 @@ export class Gateway {
     return this.#serve(listener, path);
   }
 
-  /** Handles a request of this process with the operator's rights. */
-  async inject({ method, path, headers = {}, body }: InjectedRequest): Promise<InjectedAnswer> {
-    const content = body === undefined ? {} : { payload: JSON.stringify(body) };
-    const type = body === undefined ? {} : { "content-type": "application/json" };
-    const request = { method, url: path, headers: { ...type, ...headers }, ...content };
+  /** Handles a request of this process with the operator's rights; a `fetch` for clients of the API. */
+  async fetch(url: string, { method, headers, body }: FetchRequest): Promise<Response> {
+    const { pathname, search } = new URL(url);
+    const payload = typeof body === "string" ? { payload: body } : {};
+    const request = { method, url: pathname + search, headers: { ...headers }, ...payload };
     // Awaited inside, because injection starts lazily.
     const answer = await inProcess(async () => await this.#parts.application.inject(request));
-    const { statusCode: status, payload } = answer;
-    const isJson = JSON_TYPES.test(String(answer.headers["content-type"]));
-    return { status, headers: answer.headers, body: isJson ? JSON.parse(payload) : payload || undefined };
+    return new Response(answer.payload || null, {
+      status: answer.statusCode,
+      headers: { "content-type": String(answer.headers["content-type"]) },
+    });
   }
 
   /** Stops accepting, ends streams, and waits for running requests for a while. Idempotent. */

@@ -22,13 +22,16 @@ export interface UpgradesOptions {
 export class Upgrades {
   readonly #options: UpgradesOptions;
   readonly #handlers = new Map<string, UpgradeOptions & { readonly take: UpgradeHandler }>();
+  readonly #patterns: { readonly pattern: RegExp; readonly path: string }[] = [];
 
   constructor(options: UpgradesOptions) {
     this.#options = options;
   }
 
-  /** Registers the handler of a path. */
+  /** Registers the handler of a path, in which `*` stands for any one name. */
   add(path: string, take: UpgradeHandler, options: UpgradeOptions = {}): void {
+    if (path.includes("*"))
+      this.#patterns.push({ pattern: new RegExp(`^${path.replaceAll("*", "[^/]+")}$`), path });
     this.#handlers.set(path, { ...options, take });
   }
 
@@ -41,7 +44,7 @@ export class Upgrades {
   ): Promise<void> {
     socket.on("error", () => socket.destroy());
     try {
-      const handler = this.#handlers.get(pathOf(request));
+      const handler = this.#handlerOf(pathOf(request));
       const caller = await this.#authenticate(request, socket, context, handler?.anonymous);
       if (!handler) throw new HttpProblem("not_found", "this path has no WebSocket");
       if (!socket.writable) return;
@@ -59,6 +62,11 @@ export class Upgrades {
       if (!known) this.#options.log.error({ err: error, path: pathOf(request) }, "an upgrade failed");
       closeWithProblem(socket, known ?? httpProblem("internal"));
     }
+  }
+
+  #handlerOf(path: string) {
+    const known = this.#patterns.find(({ pattern }) => pattern.test(path))?.path ?? path;
+    return this.#handlers.get(known);
   }
 
   async #authenticate(

@@ -36,7 +36,7 @@ const CLOSING_MS = 2_000;
 /** The overhead of a queued frame. */
 const FRAME_BYTES = 256;
 
-/** A WebSocket of text frames with ordered handling, bounded buffers and keep-alive. */
+/** A WebSocket that takes text frames, with ordered handling, bounded buffers and keep-alive. */
 export class TextSocket {
   readonly #socket: WebSocket;
   readonly #options: TextSocketOptions;
@@ -83,6 +83,17 @@ export class TextSocket {
     if (this.#socket.bufferedAmount + this.#gatheredLength <= maxBufferedBytes) return undefined;
     this.#flush();
     if (this.#socket.bufferedAmount <= maxBufferedBytes) return undefined;
+    this.#room ??= Promise.withResolvers();
+    return this.#room.promise;
+  }
+
+  /** Sends bytes in a binary frame, after the texts before it; returns a promise while the buffer is full. */
+  sendBytes(bytes: Uint8Array): undefined | Promise<void> {
+    if (this.#isOver) return undefined;
+    this.#flush();
+    if (this.#socket.readyState !== this.#socket.OPEN) return undefined;
+    this.#socket.send(bytes, { binary: true }, () => this.#took());
+    if (this.#socket.bufferedAmount <= this.#options.limits.maxBufferedBytes) return undefined;
     this.#room ??= Promise.withResolvers();
     return this.#room.promise;
   }

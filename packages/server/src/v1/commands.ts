@@ -1,16 +1,31 @@
 import { Readable } from "node:stream";
 import { commandOperations } from "@reins/api";
 import type { Hosting } from "@reins/host";
-import { sseText } from "@reins/kit";
-import { required } from "../access/authenticator.ts";
+import { type Clock, sseText } from "@reins/kit";
+import type { Harness } from "@reins/supervisor";
+import { authorize, required } from "../access/authenticator.ts";
+import { pathOf } from "../gateway/request.ts";
+import type { GatewayLimits } from "../limits.ts";
 import { callerProblems, HttpProblem } from "../problems.ts";
 import type { Routes } from "../routes/router.ts";
+import { WebSocketAcceptor } from "../streams/web-socket.ts";
+import { CommandTerminal } from "./command-terminal.ts";
 import { callerOf } from "./files.ts";
+
+interface CommandRoutesOptions {
+  readonly harness: () => Promise<Harness>;
+  readonly clock: Clock;
+  readonly limits: GatewayLimits;
+}
+
+const TERMINAL = "/v1/processes/*/terminal/ws";
 
 const ENCODINGS: ReadonlySet<string> = new Set(["utf8", "utf-8", "base64"]);
 
 /** Commands that callers run, as Sandbox Agent's clients know them. */
-export function commandRoutes(hosting: () => Promise<Hosting>): Routes {
+export function commandRoutes(hosting: () => Promise<Hosting>, options: CommandRoutesOptions): Routes {
+  const { clock, limits } = options;
+  const acceptor = new WebSocketAcceptor(limits);
   const commands = async () => (await required(hosting)).commands;
   return {
     name: "commands",
@@ -78,18 +93,28 @@ export function commandRoutes(hosting: () => Promise<Hosting>): Routes {
           const encoding = body.encoding ?? "base64";
           if (!ENCODINGS.has(encoding)) throw new HttpProblem("invalid", "input is utf8 or base64");
           const bytes = Buffer.from(body.data, encoding === "base64" ? "base64" : "utf8");
-          return { bytesWritten: await (await commands()).input(principal, params.id, bytes) };
+          return { bytesWritten: (await commands()).input(principal, params.id, bytes) };
         }),
       );
-      router.handle(ops.resizeCommandTerminal, ({ principal, params }) =>
-        callerProblems(async () => {
-          (await commands()).get(principal, params.id);
-          throw new HttpProblem("conflict", "the command has no terminal");
-        }),
+      router.handle(ops.resizeCommandTerminal, ({ principal, params, body }) =>
+        callerProblems(async () => (await commands()).resize(principal, params.id, body)),
       );
+      router.upgrade(TERMINAL, async (request, socket, head, caller) => {
+        const { harness, principal } = await authorize(options.harness, caller.id);
+        const id = decodeURIComponent(pathOf(request).split("/").at(3) ?? "");
+        const service = await commands();
+        await callerProblems(async () => {
+          if (!service.get(principal, id).tty)
+            throw new HttpProblem("conflict", "the command has no terminal; start it with tty");
+        });
+        const { identity } = harness;
+        const client = { commands: service, identity, principal, id, line: socket, clock, limits };
+        acceptor.accept({ request, socket, head }, (webSocket) => new CommandTerminal(webSocket, client));
+      });
       const noDesktop = () =>
         new HttpProblem("not_implemented", "Reins has no desktop: it starts no display");
       for (const path of ["/v1/desktop", "/v1/desktop/*"]) router.reject(path, undefined, noDesktop);
     },
+    close: () => acceptor.close(),
   };
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { ledgerOperations } from "@reins/api";
+import { auditOperations, ledgerOperations } from "@reins/api";
 import {
   ArtifactStore,
   announcedKeys,
@@ -16,9 +16,10 @@ import { follow, type Growing } from "../routes/follow.ts";
 import { type AuthorizedCall, eventText, type Routes } from "../routes/router.ts";
 
 const { streamEntries, exportLedger } = ledgerOperations;
+const { pullAudit } = auditOperations;
 
-/** The ledger and its proofs. */
-export const ledgerRoutes: Routes = {
+/** The ledger and its proofs, and its entries as audit records, which name the version of Reins. */
+export const ledgerRoutes = (version: string): Routes => ({
   name: "ledger",
   mount(router) {
     router.handle(ledgerOperations.listEntries, async (call) => {
@@ -60,8 +61,9 @@ export const ledgerRoutes: Routes = {
       return { origin: ledger.origin, log_key: ledger.logKey, keys };
     });
     router.text(exportLedger, exported);
+    router.text(pullAudit, (call) => audited(call, version));
   },
-};
+});
 
 async function entryOf(call: AuthorizedCall, cid: string): Promise<PlacedEntry> {
   const found = await (await LedgerView.of(call)).get(cid);
@@ -74,6 +76,31 @@ async function* exported(call: AuthorizedCall<typeof exportLedger>): AsyncGenera
   const { harness, query } = call;
   const artifacts = new ArtifactStore(join(harness.home, "artifacts"));
   yield* exportLines(harness.ledger, query.private === "true" ? { artifacts } : {});
+}
+
+const AUDIT_LIMIT = 1_000;
+
+/** The entries after a cursor that the caller may see, as audit records. */
+async function* audited(call: AuthorizedCall<typeof pullAudit>, version: string): AsyncGenerator<string> {
+  const { AuditRecords, isCursorOf, readCursor } = await import("@reins/telemetry/audit");
+  const { ledger } = call.harness;
+  const { cursor: text, format = "jsonl", limit = AUDIT_LIMIT } = call.query;
+  const cursor = text === undefined ? undefined : readCursor(text);
+  if (text !== undefined && !cursor)
+    throw new HttpProblem("invalid", "a cursor is <seq>.<cid>, as the last record has it");
+  if (cursor && !(await isCursorOf(ledger, cursor)))
+    throw new HttpProblem("conflict", "the ledger has no such entry: it is another one, or was cut off");
+  const records = new AuditRecords(ledger, format, version);
+  const view = await LedgerView.of(call);
+  let after = cursor?.seq;
+  for (let left = limit; left > 0; ) {
+    const page = { order: "oldest", after, limit: Math.min(left, STREAM_PAGE) } as const;
+    const { entries, seen, more } = await view.read(page);
+    for (const placed of entries) yield await records.line(placed);
+    if (!more) return;
+    left -= entries.length;
+    after = seen;
+  }
 }
 
 const STREAM_PAGE = 200;
@@ -118,23 +145,19 @@ class LedgerView {
   readonly #ledger: AuthorizedCall["harness"]["ledger"];
   readonly #tenant: string;
   readonly #seesAll: boolean;
-  /** Prefixes of other tenants' chains. */
-  readonly #foreign: readonly string[];
+  /** Other tenants, removed ones too; the names of their chains begin with them. */
+  readonly #foreign: ReadonlySet<string>;
 
   private constructor({ harness, principal }: AuthorizedCall, tenants: readonly string[]) {
     this.#ledger = harness.ledger;
     this.#tenant = principal.tenant;
     this.#seesAll = isOperator(principal);
-    this.#foreign = tenants.filter((tenant) => tenant !== principal.tenant).map((tenant) => `${tenant}/`);
+    this.#foreign = new Set(tenants.filter((tenant) => tenant !== principal.tenant));
   }
 
   /** The view of a caller. */
   static async of(call: AuthorizedCall): Promise<LedgerView> {
-    const tenants = await call.harness.identity.listTenants();
-    return new LedgerView(
-      call,
-      tenants.map(({ id }) => id),
-    );
+    return new LedgerView(call, await call.harness.identity.everyTenant());
   }
 
   /** A visible entry. */
@@ -178,7 +201,7 @@ class LedgerView {
     const subject = tenantIn(payload);
     if (subject !== undefined) return subject === this.#tenant;
     if (this.#tenant !== DEFAULT_TENANT) return entity_id.startsWith(`${this.#tenant}/`);
-    return !this.#foreign.some((prefix) => entity_id.startsWith(prefix));
+    return !this.#foreign.has(entity_id.slice(0, Math.max(0, entity_id.indexOf("/"))));
   }
 }
 

@@ -1,21 +1,27 @@
-import type { Database, TablesModule } from "../store.ts";
+import type { Database, Migration, TablesModule } from "../store.ts";
 import { StoreError } from "../store-error.ts";
 
 type Modules = ReadonlyMap<string, Pick<TablesModule, "migrations">>;
 
-/** Brings the tables of each package up to its newest migration. A database of a newer version is left alone. */
-export function migrate(database: Database, modules: Modules): void {
+/**
+ * Brings the tables of each package up to its newest migration. A database of a newer version is left alone. What is to
+ * be done at the beginning of the transaction is called with it open.
+ */
+export function migrate(database: Database, modules: Modules, begun?: () => void): void {
   database.exec("BEGIN IMMEDIATE");
   try {
+    begun?.();
     database.exec(
       "CREATE TABLE IF NOT EXISTS migrations (tables TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT",
     );
     const versions = readVersions(database);
-    const write = database.prepare("INSERT OR REPLACE INTO migrations (tables, version) VALUES (?, ?)");
+    const write = database.prepare(
+      "INSERT INTO migrations (tables, version) VALUES (?, ?) ON CONFLICT (tables) DO UPDATE SET version = excluded.version",
+    );
     for (const [tables, { migrations }] of modules) {
       const done = versions.get(tables) ?? 0;
       refuseNewer(tables, done, migrations.length);
-      for (const migration of migrations.slice(done)) database.exec(migration);
+      for (const migration of migrations.slice(done)) database.exec(migrationFor(database, migration));
       if (done < migrations.length) write.run(tables, migrations.length);
     }
     database.exec("COMMIT");
@@ -43,12 +49,21 @@ function refuseNewer(tables: string, done: number, known: number): void {
   throw new StoreError("newer", text);
 }
 
+function migrationFor({ kind }: Database, migration: Migration): string {
+  return typeof migration === "string" ? migration : migration[kind ?? "sqlite"];
+}
+
 function readVersions(database: Database): Map<string, number> {
-  const there = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").get();
+  const there = database.prepare(HAS_MIGRATIONS[database.kind ?? "sqlite"]).get();
   if (!there) return new Map();
   const rows = database.prepare<Version>("SELECT tables, version FROM migrations").all();
   return new Map(rows.map(({ tables, version }) => [tables, version]));
 }
+
+const HAS_MIGRATIONS = {
+  sqlite: "SELECT 1 FROM sqlite_schema WHERE name = 'migrations'",
+  postgres: "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'migrations'",
+} as const;
 
 interface Version {
   readonly tables: string;

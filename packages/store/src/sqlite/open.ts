@@ -19,7 +19,7 @@ export interface SqliteLimits {
 }
 
 /** What holds unless a caller says otherwise. */
-const DEFAULT_LIMITS: SqliteLimits = {
+export const DEFAULT_LIMITS: SqliteLimits = {
   maxWaiting: 50_000,
   maxWaitingBytes: 268_435_456,
   maxBatch: 1_024,

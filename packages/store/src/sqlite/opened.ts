@@ -30,7 +30,7 @@ class Snapshot {
 }
 
 /** The modules of the tables, by name, in the order in which they were given. */
-type Modules = ReadonlyMap<string, TablesModule>;
+export type Modules = ReadonlyMap<string, TablesModule>;
 
 /** An open database with its tables, in the thread that owns it. */
 export class Opened {
@@ -196,7 +196,7 @@ function closeInOrder(file: DatabaseFile, { mark, sums }: Safeguards): void {
 }
 
 /** Loads what the tables' packages brought. */
-export async function loadModules({ tables }: ThreadData): Promise<Modules> {
+export async function loadModules({ tables }: Pick<ThreadData, "tables">): Promise<Modules> {
   const modules = new Map<string, TablesModule>();
   for (const { name, module } of tables) modules.set(name, (await import(module)).default);
   return modules;
@@ -206,9 +206,10 @@ async function wrapped(file: DatabaseFile, { wrap }: ThreadData): Promise<Databa
   return wrap ? (await import(wrap.module)).default(file, wrap.settings) : file;
 }
 
-async function openTables(
+/** Prepares the operations of the tables. */
+export async function openTables(
   database: Database,
-  data: ThreadData,
+  data: Pick<ThreadData, "tables">,
   modules: Modules,
 ): Promise<ReadonlyMap<string, OpenTables>> {
   const tables = new Map<string, OpenTables>();

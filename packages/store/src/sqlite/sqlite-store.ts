@@ -1,6 +1,7 @@
-import { Worker } from "node:worker_threads";
+import { type MessagePort, Worker } from "node:worker_threads";
 import { errorMessage } from "@reins/kit/errors";
 import { leases } from "../leases.ts";
+import type { PostgresThreadData } from "../postgres/opened.ts";
 import type {
   Change,
   CommitOptions,
@@ -37,11 +38,11 @@ export function change<Changes extends Operations, Name extends keyof Changes & 
 
 /** Queries of a database in SQLite, answered by a thread of their own. */
 export class SqliteReader implements StoreReader {
-  readonly #thread: ThreadPort;
+  readonly #thread: Pick<ThreadPort, "waiting" | "ask" | "end">;
   readonly #maxQueries: number;
   #closing: Promise<void> | undefined;
 
-  constructor(thread: ThreadPort, maxQueries: number) {
+  constructor(thread: Pick<ThreadPort, "waiting" | "ask" | "end">, maxQueries: number) {
     this.#thread = thread;
     this.#maxQueries = maxQueries;
   }
@@ -80,10 +81,10 @@ export class SqliteStore implements Store {
   readonly #writer: ThreadPort;
   readonly #reader: SqliteReader;
   readonly #queue: CommitQueue;
-  readonly #now: () => number;
+  readonly #now: (() => number) | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(writer: ThreadPort, reader: SqliteReader, limits: SqliteLimits, now: () => number) {
+  constructor(writer: ThreadPort, reader: SqliteReader, limits: SqliteLimits, now?: () => number) {
     this.#writer = writer;
     this.#reader = reader;
     this.#now = now;
@@ -116,14 +117,14 @@ export class SqliteStore implements Store {
   }
 
   async claim(name: string, owner: string, milliseconds: number): Promise<Lease | undefined> {
-    const [lease] = await this.commit([
-      change(leases, "claim", { name, owner, now: this.#now(), milliseconds }),
-    ]);
+    const now = this.#now && { now: this.#now() };
+    const [lease] = await this.commit([change(leases, "claim", { name, owner, milliseconds, ...now })]);
     return lease;
   }
 
   async renew(lease: Lease, milliseconds: number): Promise<Lease | undefined> {
-    const [renewed] = await this.commit([change(leases, "renew", { lease, now: this.#now(), milliseconds })]);
+    const now = this.#now && { now: this.#now() };
+    const [renewed] = await this.commit([change(leases, "renew", { lease, milliseconds, ...now })]);
     return renewed;
   }
 
@@ -182,8 +183,10 @@ export class ThreadPort {
   #gone: StoreError | undefined;
 
   /** Starts a thread, which opens the database when it is first asked something. */
-  constructor(data: ThreadData) {
-    this.#worker = new Worker(CODE, { workerData: data, stdin: false, name: `store ${data.role}` });
+  constructor(data: ThreadData | PostgresThreadData, code = CODE, transferList: MessagePort[] = []) {
+    this.#worker = new Worker(code, {
+      ...{ workerData: data, transferList, stdin: false, name: `store ${data.role}` },
+    });
     this.#worker.on("message", (reply: Reply) => this.#settle(reply));
     this.#worker.on("messageerror", (error) =>
       this.#fail(`sent what cannot be read: ${errorMessage(error)}`),

@@ -17,7 +17,7 @@ const add = (id: string) => change(notes, "add", { id, text: "" });
 function recorded(): { database: Database; asked: string[] } {
   const file = new SqliteDatabase(":memory:");
   onTestFinished(() => void file.close());
-  for (const migration of notesModule.migrations) file.exec(migration);
+  for (const migration of notesModule.migrations) file.exec(String(migration));
   const asked: string[] = [];
   const noting = <Result>(sql: string, run: () => Result): Result => {
     asked.push(sql.replace(/ (INTO|synchronous|one_commit).*/, ""));

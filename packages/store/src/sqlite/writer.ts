@@ -1,13 +1,30 @@
 import SqliteDatabase from "better-sqlite3";
 import type { Database, OpenTables, Statement } from "../store.ts";
-import { StoreError } from "../store-error.ts";
+import { StoreError, type StoreErrorCode } from "../store-error.ts";
 import type { CommitMark } from "./commit-mark.ts";
 import type { PageSums } from "./examine.ts";
 import { BUSY_LOG, freePages, shortenLog, takeLogOver } from "./maintenance.ts";
 import { failed, type Outcome, translate, type Write } from "./threads.ts";
 
 /** The transaction of a batch, and a mark in it to which a single commit can be taken back. */
-class Transaction {
+export interface BatchTransaction {
+  /** Begins; a durable transaction ends only when the disk has it, and everything before it. */
+  begin(durable: boolean): void;
+  /** Ends it. The outcomes are those of its commits, should it show only later that they were kept. */
+  commit(outcomes?: readonly Outcome[]): void;
+  /** Takes everything back, unless that happened already. */
+  undo(): void;
+  /** Where one commit begins; it is then kept as a part of the transaction, or taken back. */
+  mark(): void;
+  keep(): void;
+  takeBack(): void;
+  /** Makes ready for a transaction that is durable, or not. */
+  expect(durable: boolean): void;
+  /** Whether an error is the database's own word; a change may refuse with the same code. */
+  raised(fault: StoreError): boolean;
+}
+
+class Transaction implements BatchTransaction {
   readonly #database: Database;
   readonly #begin: Statement;
   readonly #commit: Statement;
@@ -27,20 +44,17 @@ class Transaction {
     this.#return = database.prepare("ROLLBACK TO one_commit");
   }
 
-  /** Begins; a durable transaction ends only when the disk has it, and everything before it. */
   begin(durable: boolean): void {
     this.expect(durable);
     this.#begin.run();
   }
 
-  /** Makes ready for a transaction that is durable, or not. */
   expect(durable: boolean): void {
     if (this.#durable === durable) return;
     this.#database.exec(`PRAGMA synchronous = ${durable ? "FULL" : "NORMAL"}`);
     this.#durable = durable;
   }
 
-  /** Ends it. */
   commit(): void {
     this.#counter?.raise();
     try {
@@ -55,25 +69,26 @@ class Transaction {
     this.#counter?.kept(this.#durable === true);
   }
 
-  /** Takes everything back. Some failures of the disk have done so already. */
+  /** Some failures of the disk have taken everything back already. */
   undo(): void {
     if (this.#database.inTransaction) this.#database.exec("ROLLBACK");
   }
 
-  /** Where one commit begins. */
   mark(): void {
     this.#mark.run();
   }
 
-  /** The commit that began at the mark is to be part of the transaction. */
   keep(): void {
     this.#keep.run();
   }
 
-  /** The commit that began at the mark is not. */
   takeBack(): void {
     this.#return.run();
     this.#keep.run();
+  }
+
+  raised({ cause }: StoreError): boolean {
+    return cause instanceof SqliteDatabase.SqliteError;
   }
 }
 
@@ -91,15 +106,20 @@ export interface Safeguards {
 export class Writer {
   readonly #database: Database;
   readonly #tables: ReadonlyMap<string, OpenTables>;
-  readonly #transaction: Transaction;
+  readonly #transaction: BatchTransaction;
   readonly #safeguards: Safeguards | undefined;
   #broken: StoreError | undefined;
 
-  constructor(database: Database, tables: ReadonlyMap<string, OpenTables>, safeguards?: Safeguards) {
+  constructor(
+    database: Database,
+    tables: ReadonlyMap<string, OpenTables>,
+    safeguards?: Safeguards,
+    transaction: BatchTransaction = new Transaction(database, safeguards?.mark),
+  ) {
     this.#database = database;
     this.#tables = tables;
     this.#safeguards = safeguards;
-    this.#transaction = new Transaction(database, safeguards?.mark);
+    this.#transaction = transaction;
   }
 
   /** The outcome of each write, in order. Never throws. */
@@ -124,7 +144,7 @@ export class Writer {
 
   /** Runs maintenance when the store is idle; returns whether there is more of it. */
   tidy(): boolean {
-    for (const tables of this.#tables.values()) this.#unwatched(() => this.#do(tables.chore?.()));
+    this.chores();
     const free = this.#broken ? undefined : freePages(this.#database);
     this.#unwatched(() => this.#do(free));
     // The file is cut off only when the log is taken over.
@@ -133,6 +153,11 @@ export class Writer {
     this.#unwatched(() => this.#safeguards?.mark.sync());
     this.rest();
     return free !== undefined && !this.#broken;
+  }
+
+  /** Runs the maintenance of the tables. */
+  chores(): void {
+    for (const tables of this.#tables.values()) this.#unwatched(() => this.#do(tables.chore?.()));
   }
 
   #unwatched(run: () => void): void {
@@ -161,11 +186,11 @@ export class Writer {
     try {
       this.#transaction.begin(writes.some(({ durable }) => durable));
       const outcomes = writes.map(change);
-      this.#transaction.commit();
+      this.#transaction.commit(outcomes);
       return outcomes;
     } catch (error) {
       const fault = this.#undo(translate(error));
-      return writes.length === 1 || isOfTheDisk(fault) ? allFailed(writes, fault) : undefined;
+      return writes.length === 1 || this.#isOfTheDisk(fault) ? allFailed(writes, fault) : undefined;
     }
   }
 
@@ -189,7 +214,7 @@ export class Writer {
       return { results };
     } catch (error) {
       const fault = translate(error);
-      if (isOfTheDisk(fault)) throw fault;
+      if (this.#isOfTheDisk(fault)) throw fault;
       this.#transaction.takeBack();
       this.#notifyUndone();
       return failed(fault);
@@ -203,7 +228,7 @@ export class Writer {
   #undo(fault: StoreError): StoreError {
     try {
       this.#transaction.undo();
-      if (isOfTheDisk(fault, ["io", "corrupt"])) this.#broken = fault;
+      if (this.#isOfTheDisk(fault, ["io", "corrupt"])) this.#broken = fault;
       this.#notifyUndone();
     } catch (error) {
       this.#broken ??= new StoreError("io", `what failed cannot be undone: ${translate(error).message}`);
@@ -214,15 +239,17 @@ export class Writer {
   #notifyUndone(): void {
     for (const tables of this.#tables.values()) tables.undone?.();
   }
+
+  /**
+   * Whether a fault says something about the disk rather than about a commit, so that trying the commits one by one
+   * would not help. A change may refuse with such a code too; only the database's own word counts.
+   */
+  #isOfTheDisk(fault: StoreError, codes = OF_THE_DISK): boolean {
+    return codes.includes(fault.code) && this.#transaction.raised(fault);
+  }
 }
 
-/**
- * Whether a fault says something about the disk rather than about a commit, so that trying the commits one by one
- * would not help. A change may refuse with such a code too; only SQLite's own word counts.
- */
-function isOfTheDisk({ code, cause }: StoreError, codes = ["full", "io", "corrupt", "locked"]): boolean {
-  return codes.includes(code) && cause instanceof SqliteDatabase.SqliteError;
-}
+const OF_THE_DISK: readonly StoreErrorCode[] = ["full", "io", "corrupt", "locked", "unavailable"];
 
 function allFailed(writes: readonly Write[], fault: StoreError): Outcome[] {
   return writes.map(() => failed(fault));

@@ -88,6 +88,15 @@ export function describeLifetime(subject: StoreSubject): void {
     });
   });
 
+  if (subject.copiesToFiles) describeBackups(subject);
+  else
+    it("refuses a backup, and says by which means to make one", async () => {
+      const store = await storeFor(subject, [notes]);
+      await expectRefusal(store.backup("copy.db"), "invalid", "pg_dump");
+    });
+}
+
+function describeBackups(subject: StoreSubject): void {
   describe("a backup", () => {
     it("holds everything that had settled, and whole commits only, while writes continue", async () => {
       const place = await placeFor(subject);

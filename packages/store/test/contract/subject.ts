@@ -9,6 +9,8 @@ export type AnyTables = Tables<Operations, Operations>;
 export interface StoreSubject {
   /** Makes room for one database, with nothing in it. */
   place(): Promise<StorePlace>;
+  /** Whether the store itself copies the database to a file; one with means of its own refuses by name. */
+  readonly copiesToFiles: boolean;
 }
 
 /** Where one database is. */

@@ -12,7 +12,7 @@ const version = Number(new URL(import.meta.url).searchParams.get("version"));
 const module: TablesModule = {
   migrations: MIGRATIONS.slice(0, version),
   open(database) {
-    const read = database.prepare("SELECT step FROM growing ORDER BY rowid");
+    const read = database.prepare("SELECT step FROM growing ORDER BY step");
     return { changes: {}, queries: { steps: () => read.all().map((row) => Number(cell(row, "step"))) } };
   },
 };

@@ -15,10 +15,11 @@ export default module;
 
 function changesOf(database: Database) {
   const insert = database.prepare("INSERT INTO notes (id, text) VALUES (?, ?)");
+  const add = database.prepare("INSERT INTO notes (id, text) VALUES (?, ?) RETURNING place");
   const insertNew = database.prepare("INSERT OR IGNORE INTO notes (id, text) VALUES (?, ?)");
   const insertBytes = database.prepare("INSERT INTO note_bytes (id, bytes) VALUES (?, ?)");
   return {
-    add: ({ id, text }: Note) => Number(insert.run(id, text).lastInsertRowid),
+    add: ({ id, text }: Note) => Number(cell(add.get(id, text), "place")),
     keep: ({ id, text }: Note) => insertNew.run(id, text).changes > 0,
     addAndFail({ id, message, code }: { id: string; message: string; code?: StoreErrorCode }) {
       insert.run(id, message);

@@ -7,7 +7,9 @@ const module: TablesModule = {
   ],
   open(database) {
     const read = database.prepare("SELECT total FROM tallies WHERE name = ?");
-    const write = database.prepare("INSERT OR REPLACE INTO tallies (name, total) VALUES (?, ?)");
+    const write = database.prepare(
+      "INSERT INTO tallies (name, total) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET total = excluded.total",
+    );
     const kept = (name: string): number => Number(cell(read.get(name), "total") ?? 0);
     const remembered = new Map<string, number>();
     let undone = 0;

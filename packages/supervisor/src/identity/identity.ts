@@ -151,6 +151,11 @@ export class Identity {
     return this.#users.tenants(by);
   }
 
+  /** The names of all tenants there ever were: what a removed one left belongs to no other. */
+  everyTenant(): Promise<readonly string[]> {
+    return this.#registry.query("everyTenant", null);
+  }
+
   /** Removes a tenant with everything in it. For the operator alone. */
   removeTenant(tenant: string, by = this.local()): Promise<void> {
     return this.#users.removeTenant(tenant, by);

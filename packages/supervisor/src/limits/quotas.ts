@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "@reins/kit";
+import { type Clock, type RateState, systemClock } from "@reins/kit";
 import { LOCAL } from "../identity/principal.ts";
 
 /** What is counted by time, and the time that each amount is for, in milliseconds. */
@@ -47,24 +47,15 @@ export interface QuotaUsage {
 
 const NOTHING: QuotaUsage = { principal: 0, tenant: 0 };
 
-/** What is left of a rate. */
-export interface QuotaState {
-  readonly limit: number;
-  readonly remaining: number;
-  readonly windowMs: number;
-  /** When all of it is there again. */
-  readonly resetMs: number;
-}
-
 /** More was wanted than a quota has. */
 export class QuotaError extends Error {
   override readonly name = "QuotaError";
   readonly code = "quota_exceeded";
   readonly quota: QuotaRate | QuotaHolding;
   readonly retryAfterMs: number;
-  readonly state: QuotaState | undefined;
+  readonly state: RateState | undefined;
 
-  constructor(quota: QuotaRate | QuotaHolding, message: string, retryAfterMs: number, state?: QuotaState) {
+  constructor(quota: QuotaRate | QuotaHolding, message: string, retryAfterMs: number, state?: RateState) {
     super(message);
     this.quota = quota;
     this.retryAfterMs = retryAfterMs;
@@ -95,7 +86,7 @@ export class Quotas {
   }
 
   /** Counts one use of a rate, for the principal and for its tenant; returns what is left of the one with less. */
-  take(rate: QuotaRate, holder: QuotaHolder): QuotaState | undefined {
+  take(rate: QuotaRate, holder: QuotaHolder): RateState | undefined {
     if (holder.id === LOCAL) return undefined;
     const scopes = this.#scopes(rate, holder);
     const buckets = scopes.map(({ key, limit }) => this.#filled(key, limit, WINDOWS[rate]));
@@ -187,7 +178,7 @@ export class Quotas {
   }
 }
 
-function stateOf(level: number, limit: number, windowMs: number): QuotaState {
+function stateOf(level: number, limit: number, windowMs: number): RateState {
   const resetMs = limit > 0 ? ((limit - level) * windowMs) / limit : windowMs;
   return { limit, remaining: Math.max(0, Math.floor(level)), windowMs, resetMs };
 }

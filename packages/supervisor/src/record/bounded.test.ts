@@ -1,7 +1,6 @@
 import { blake3Hex, type Draft } from "@reins/ledger";
 import { describe, expect, it } from "vitest";
-import { bounded } from "./bounded.ts";
-import { withoutSecrets } from "./record.ts";
+import { bounded, withoutSecrets } from "./record.ts";
 
 const MOST = 1024 * 1024 - 64 * 1024;
 const draft = (payload: unknown, more: Partial<Draft> = {}): Draft => ({

@@ -1,4 +1,6 @@
 import type { Draft, Ledger } from "@reins/ledger";
+import type { ControlEvent, PolicyHashes, Subject } from "@reins/policy";
+import type { Unrecorded } from "../decision/decision.ts";
 
 /** How many entries may wait; callers with more wait until there is room. */
 const MAX_WAITING = 50_000;
@@ -99,4 +101,44 @@ export class BufferedRecords {
       }
     }
   }
+}
+
+/** What the entry of an event that could not be decided is made from. */
+interface RefusalRecord {
+  readonly event: ControlEvent;
+  readonly subject: Subject;
+  readonly at: number;
+  readonly decided: Unrecorded;
+  readonly hashes: PolicyHashes | undefined;
+}
+
+/** What the entry of an event that could not be decided says: who, and why not. There are no facts. */
+export function refusalPayload(record: RefusalRecord, commitment?: string): object {
+  const { event, subject, at, decided, hashes } = record;
+  const { verdict, reason, rule, enforcement } = decided;
+  return {
+    at,
+    constitution_hash: hashes?.constitution_hash ?? null,
+    counters: {},
+    enforcement,
+    event_type: event.event_type,
+    facts: null,
+    ...(commitment !== undefined && { payload_commitment: commitment }),
+    reason,
+    rule: rule ?? null,
+    rules_hash: hashes?.rules_hash ?? null,
+    subject,
+    verdict,
+  };
+}
+
+/** The longest tool name in the entry of a refusal. */
+const MAX_TOOL = 200;
+
+/** The tool that a payload names in the usual member, or an empty text. */
+export function toolIn(payload: unknown): string {
+  if (typeof payload !== "object" || payload === null) return "";
+  const { tool_name, tool } = { tool_name: undefined, tool: undefined, ...payload };
+  const name: unknown = tool_name ?? tool;
+  return typeof name === "string" ? name.slice(0, MAX_TOOL).toWellFormed() : "";
 }

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from "node:crypto";
 import { isModest } from "@reins/kit";
-import { type Draft, exactJson, type Ledger } from "@reins/ledger";
+import { blake3Hex, type Draft, exactJson, type Ledger } from "@reins/ledger";
 import type {
   Action,
   ControlEvent,
@@ -14,8 +14,7 @@ import type { Change } from "@reins/store";
 import { approvalTag } from "../approvals/approval.ts";
 import type { DecisionRequest, FailedOpen, Modification, Unrecorded } from "../decision/decision.ts";
 import { knownRedactor, type Redact, type Redactor, redact as redactKnown } from "../redaction/redactor.ts";
-import { bounded } from "./bounded.ts";
-import { type Buffered, BufferedRecords } from "./buffered-records.ts";
+import { type Buffered, BufferedRecords, refusalPayload, toolIn } from "./buffered-records.ts";
 import { secretKeys } from "./vault.ts";
 
 export interface VerdictWriterOptions {
@@ -95,7 +94,8 @@ export class VerdictWriter {
       const at = this.#options.now();
       // A payload that is too deep or too large to be decided is too large for a commitment as well.
       const commitment = isModest(event.payload) ? this.#commitTo(event) : undefined;
-      const draft = refusalDraft({ event, subject, at, decided, hashes }, commitment);
+      const payload = refusalPayload({ event, subject, at, decided, hashes }, commitment);
+      const draft = draftOf(subject, toolIn(event.payload), decided, payload);
       return bounded(withoutSecrets(draft, (value) => this.#redactor.value(value)));
     };
   }
@@ -119,17 +119,8 @@ export interface VerdictRecord {
   readonly failedOpen: readonly FailedOpen[];
 }
 
-/** What the entry of an event that could not be decided is made from. */
-interface RefusalRecord extends Pick<VerdictRecord, "decided" | "hashes"> {
-  readonly event: ControlEvent;
-  readonly subject: Subject;
-  readonly at: number;
-}
-
 /** The largest facts, as JSON, of an action before it was modified; larger ones are left out. */
 const MAX_FACTS_BEFORE = 256 * 1024;
-/** The longest tool name in the entry of a refusal. */
-const MAX_TOOL = 200;
 
 /**
  * The entry of a verdict: who, what, by which rule, and everything needed to decide it again, with the keyed commitment
@@ -161,27 +152,6 @@ export function verdictDraft(record: VerdictRecord, commitment?: string): Draft 
   return draftOf(subject, action.tool, decided, payload);
 }
 
-/** The entry of an event that could not be decided: who, and why not. There are no facts. */
-function refusalDraft(record: RefusalRecord, commitment?: string): Draft {
-  const { event, subject, at, decided, hashes } = record;
-  const { verdict, reason, rule, enforcement } = decided;
-  const payload = {
-    at,
-    constitution_hash: hashes?.constitution_hash ?? null,
-    counters: {},
-    enforcement,
-    event_type: event.event_type,
-    facts: null,
-    ...(commitment !== undefined && { payload_commitment: commitment }),
-    reason,
-    rule: rule ?? null,
-    rules_hash: hashes?.rules_hash ?? null,
-    subject,
-    verdict,
-  };
-  return draftOf(subject, toolIn(event.payload), decided, payload);
-}
-
 function draftOf(
   subject: Subject,
   tool: string,
@@ -196,14 +166,6 @@ function draftOf(
     entity_id: sessionKey(subject),
     tags: approval === undefined ? ["verdict", verdict] : ["verdict", verdict, approvalTag(approval)],
   };
-}
-
-/** The tool that a payload names in the usual member, or an empty text. */
-function toolIn(payload: unknown): string {
-  if (typeof payload !== "object" || payload === null) return "";
-  const { tool_name, tool } = { tool_name: undefined, tool: undefined, ...payload };
-  const name: unknown = tool_name ?? tool;
-  return typeof name === "string" ? name.slice(0, MAX_TOOL).toWellFormed() : "";
 }
 
 /** The change of another harness is recorded under another name, because no rule repeats it. */
@@ -266,6 +228,103 @@ export function withoutSecrets(draft: Draft, redact: Redact = redactKnown): Draf
   const tags = draft.tags?.map((tag) => String(redact(tag)));
   const recorded = { ...draft, target, payload, ...(tags && { tags }) };
   return draft.quality === "policy_verdict" ? recorded : bounded(recorded);
+}
+
+/** The largest draft, in bytes of JSON. The ledger's own bound leaves room for parents, times and a signature. */
+const MAX_DRAFT = 900 * 1024;
+/** The deepest nesting in a payload; the ledger's own bound counts the entry around it. */
+const DEEPEST = 60;
+/** The most bytes of JSON for one UTF-16 unit, which may be escaped; and for a number, a flag or punctuation. */
+const [UNIT_BYTES, OTHER_BYTES] = [6, 32];
+
+/** How long texts, lists and objects may be. */
+interface Cut {
+  readonly text: number;
+  readonly items: number;
+}
+
+/** Each is tried where the one before leaves a draft too large. */
+const CUTS: readonly Cut[] = [
+  { text: 64 * 1024, items: 4_096 },
+  { text: 8 * 1024, items: 512 },
+  { text: 1_024, items: 64 },
+  { text: 128, items: 8 },
+];
+
+/**
+ * A draft that the ledger can hold: the same where it fits. Otherwise long texts and lists end in a mark that says how
+ * long the whole was, with its digest, so that what an agent sends never keeps an entry off the record.
+ */
+export function bounded(draft: Draft): Draft {
+  // Private parts are kept beside the ledger, whatever their size.
+  if (draft.isPrivate) return draft;
+  const { target, tags = [], payload } = draft;
+  const weight = weightOf([target, tags, payload], 0);
+  if (weight <= MAX_DRAFT) return draft;
+  if (weight < Number.POSITIVE_INFINITY && sizeOf(draft) <= MAX_DRAFT) return draft;
+  for (const cut of CUTS) {
+    const smaller = { ...withNames(draft, cut), payload: cutValue(payload, cut, 1) };
+    if (sizeOf(smaller) <= MAX_DRAFT) return smaller;
+  }
+  const last = CUTS.at(-1) ?? { text: 0, items: 0 };
+  return { ...withNames(draft, last), payload: { truncated: wholeOf(payload) } };
+}
+
+function withNames(draft: Draft, cut: Cut): Draft {
+  const target = cutText(draft.target, cut);
+  if (!draft.tags) return { ...draft, target };
+  return { ...draft, target, tags: draft.tags.slice(0, cut.items).map((tag) => cutText(tag, cut)) };
+}
+
+/** At least as many bytes as a value takes in JSON; infinite where it is nested too deep. Cheap: most drafts are small. */
+function weightOf(value: unknown, depth: number): number {
+  if (typeof value === "string") return value.length * UNIT_BYTES + OTHER_BYTES;
+  if (!isContainer(value)) return OTHER_BYTES;
+  // The list around the payload counts as one.
+  if (depth > DEEPEST) return Number.POSITIVE_INFINITY;
+  let weight = OTHER_BYTES;
+  if (Array.isArray(value)) for (const item of value) weight += weightOf(item, depth + 1);
+  else
+    for (const [name, member] of Object.entries(value))
+      weight += name.length * UNIT_BYTES + OTHER_BYTES + weightOf(member, depth + 1);
+  return weight;
+}
+
+function sizeOf({ target, tags, payload, entity_id, source, actor }: Draft): number {
+  return Buffer.byteLength(JSON.stringify([target, tags, payload, entity_id, source, actor]));
+}
+
+function cutValue(value: unknown, cut: Cut, depth: number): unknown {
+  if (typeof value === "string") return cutText(value, cut);
+  if (!isContainer(value)) return value;
+  if (depth > DEEPEST) return { truncated: wholeOf(value) };
+  const inside = (member: unknown) => cutValue(member, cut, depth + 1);
+  if (Array.isArray(value)) {
+    if (value.length <= cut.items) return value.map(inside);
+    return {
+      truncated: { count: value.length, ...wholeOf(value) },
+      first: value.slice(0, cut.items).map(inside),
+    };
+  }
+  const members = Object.entries(value);
+  const kept = members.slice(0, cut.items).map(([name, member]) => [cutText(name, cut), inside(member)]);
+  if (members.length <= cut.items) return Object.fromEntries(kept);
+  return { ...Object.fromEntries(kept), truncated: { count: members.length, ...wholeOf(value) } };
+}
+
+function cutText(text: string, cut: Cut): string {
+  if (text.length <= cut.text) return text;
+  return `${text.slice(0, cut.text).toWellFormed()}… (truncated: ${text.length} characters, blake3:${blake3Hex(text)})`;
+}
+
+/** What identifies a value of which only a part is recorded. */
+function wholeOf(value: unknown): { readonly bytes: number; readonly digest: string } {
+  const text = JSON.stringify(value) ?? "null";
+  return { bytes: Buffer.byteLength(text), digest: `blake3:${blake3Hex(text)}` };
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !JSON.isRawJSON(value);
 }
 
 /** The block and the digest of SHA-256, in bytes. */

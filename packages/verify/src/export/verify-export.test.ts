@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { LedgerMaker, textOf } from "../../test/ledger-maker.ts";
 import { faultsOf, inPieces, verifyWhole } from "../../test/read.ts";
 import { makeSample } from "../../test/sample.ts";
-import { VerifyError } from "../verify-error.ts";
+import { VerifyError } from "../report.ts";
 import { verifyExport } from "./verify-export.ts";
 
 const { ledger, seen, seenSize } = makeSample();

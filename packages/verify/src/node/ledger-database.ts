@@ -6,8 +6,7 @@ import { inflateSync } from "node:zlib";
 import type { InspectedEntry } from "../entry/inspect.ts";
 import type { Line, WitnessedLine } from "../export/read.ts";
 import { entryText, FORMAT } from "../export/record.ts";
-import type { Complaint } from "../report.ts";
-import { VerifyError } from "../verify-error.ts";
+import { type Complaint, VerifyError } from "../report.ts";
 import { SearchTables } from "./search-tables.ts";
 
 /** A row of the table of entries. */

@@ -1,13 +1,11 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { verifyLines } from "../export/verify-export.ts";
+import { verifyFile, verifyLines } from "../export/verify-export.ts";
 import type { VerifyOptions } from "../options.ts";
 import type { ArtifactSource } from "../private-content.ts";
-import type { Report } from "../report.ts";
+import { type Report, VerifyError } from "../report.ts";
 import type { SignatureChecker } from "../signature.ts";
-import { VerifyError } from "../verify-error.ts";
-import { verifyFile } from "../verify-file.ts";
 import { LedgerDatabase } from "./ledger-database.ts";
 import { SignatureThreads } from "./signature-threads.ts";
 

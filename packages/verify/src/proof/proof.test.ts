@@ -7,8 +7,7 @@ import { faultsOf } from "../../test/read.ts";
 import { makeSample } from "../../test/sample.ts";
 import { Signer } from "../../test/signer.ts";
 import type { JsonObject } from "../json/parse.ts";
-import { verifyConsistency } from "./verify-consistency.ts";
-import { verifyProof } from "./verify-proof.ts";
+import { verifyConsistency, verifyProof } from "./verify-proof.ts";
 
 const { ledger, seen } = makeSample();
 const trust = { logKey: ledger.logKey };

@@ -3,6 +3,8 @@ import { command, group } from "../../command.ts";
 import { addCommand, programPath, removeCommand as removeAdded } from "../../configuration/agents-file.ts";
 import { CliError } from "../../errors.ts";
 import { openHome } from "../../home.ts";
+import { agentError } from "../../hosting/agent-error.ts";
+import { addGoverned } from "../../hosting/governed-install.ts";
 import { HomeAgents } from "../../hosting/home-agents.ts";
 import { AGENT, AGENT_CODES, AGENT_FLAGS, openAgent } from "./home-agent.ts";
 import { installCommand, updateCommand } from "./install.ts";
@@ -45,7 +47,8 @@ const addAgentCommand = command({
   note: `Nothing is known of such an agent, so its actions count as observed. With
 --model-api, reins agents verify runs it with a built-in model, which it finds
 by the usual variables (ANTHROPIC_BASE_URL, OPENAI_BASE_URL and so on); if it
-asks before it acts, its level is asked from then on.`,
+asks before it acts, its level is asked from then on. Rules decide on it as
+agents/install. A running Reins reads the file only when it starts: stop it first.`,
   examples: [
     "reins agents add mine -- my-agent --acp",
     "reins agents add mine --model-api openai-chat -- ./my-agent --acp",
@@ -64,7 +67,12 @@ asks before it acts, its level is asked from then on.`,
       throw new CliError(`There is no program ${program}.`, {
         next: "Name it by its path, or put it on PATH.",
       });
-    await addCommand(home, name, { command: [file, ...args], modelApi });
+    const command = [file, ...args];
+    await addGoverned(home, { agent: name, source: "command", command }, () =>
+      addCommand(home, name, { command, modelApi }),
+    ).catch((error: unknown) => {
+      throw agentError(error, name);
+    });
     const then = modelApi
       ? `To verify that it asks for permission: reins agents verify ${name}\n`
       : "Its actions are observed only; with --model-api it can be verified.\n";

@@ -1,8 +1,9 @@
-import { type Installed, type InstallOptions, MODEL_API_NAMES } from "@reins/agents";
+import { type Installed, type InstallOptions, type InstallProgress, MODEL_API_NAMES } from "@reins/agents";
 import { command } from "../../command.ts";
 import { EXIT } from "../../errors.ts";
 import { openHome } from "../../home.ts";
 import { agentError } from "../../hosting/agent-error.ts";
+import { installGoverned } from "../../hosting/governed-install.ts";
 import { HomeAgents } from "../../hosting/home-agents.ts";
 import { catalogueEntry, InstallDisplay } from "../../hosting/install-agent.ts";
 import { printableLine } from "../../printable.ts";
@@ -31,7 +32,8 @@ registry names, or where that is not known, the one that the catalogue pins.
 What comes in is checked by its hashes, and refused if it is not what it was at
 the first install of the same version. Install scripts are not run. An
 installed agent is kept as it is (see reins agents update); an incomplete
-install is never used.`,
+install is never used. Rules decide on it as agents/install; a Reins that runs
+on the home installs it, else this command.`,
   examples: [
     "reins agents install claude",
     "reins agents install codex --reinstall",
@@ -47,7 +49,7 @@ install is never used.`,
     await openHome(home, notice);
     const modelApi = MODEL_API_NAMES.find((name) => name === given.modelApi);
     const options = { reinstall, modelApi, agentVersion, agentProcessVersion };
-    return installAndVerify(await HomeAgents.open(home), agent, { verify, options });
+    return installAndVerify(await HomeAgents.open(home), agent, { home, verify, options });
   },
 });
 
@@ -71,17 +73,20 @@ version counts as observed until it is verified. An older version is refused.`,
       const text = `${entry.name} ${installed.version} is the newest that is known.\n`;
       return { json: { agent, version: installed.version, updated: false }, text: () => text };
     }
-    return installAndVerify(agents, agent, { verify, options: { update: true } });
+    return installAndVerify(agents, agent, { home, verify, options: { update: true } });
   },
 });
 
 interface InstallRun {
+  readonly home: string;
   readonly verify: boolean;
   readonly options: InstallOptions;
 }
 
-async function installAndVerify(agents: HomeAgents, agent: string, { verify, options }: InstallRun) {
-  const installed = await withStopSignal((signal) => installShown(agents, agent, { ...options, signal }));
+async function installAndVerify(agents: HomeAgents, agent: string, { home, verify, options }: InstallRun) {
+  const installed = await withStopSignal((signal) =>
+    installShown(home, agents, agent, { ...options, signal }),
+  );
   const entry = catalogueEntry(agents, agent);
   const verified = verify && entry.endpoint ? await verifyInstalled(agents, entry, installed) : undefined;
   const { version, provenance, folder } = installed;
@@ -102,13 +107,15 @@ async function installAndVerify(agents: HomeAgents, agent: string, { verify, opt
 
 /** Shows the progress on stderr. */
 async function installShown(
-  { installer, catalogue }: HomeAgents,
+  home: string,
+  agents: HomeAgents,
   id: string,
   options: InstallOptions,
 ): Promise<Installed> {
-  const display = new InstallDisplay(process.stderr, catalogue.find(id)?.name ?? id);
+  const display = new InstallDisplay(process.stderr, agents.catalogue.find(id)?.name ?? id);
   try {
-    return await installer.install(id, { ...options, onProgress: (progress) => display.update(progress) });
+    const onProgress = (progress: InstallProgress) => display.update(progress);
+    return await installGoverned(home, agents, id, { ...options, onProgress });
   } catch (error) {
     throw agentError(error, id);
   } finally {

@@ -1,7 +1,6 @@
 import { type Approval, type ApprovalChange, approvalOperations, type ShownApproval } from "@reins/api";
 import type { ApiClient } from "../../client/api-client.ts";
 import { idByPrefix } from "../../client/id-prefix.ts";
-import { Unreachable } from "../../client/transport.ts";
 
 export interface ApprovalFilter {
   readonly state?: Approval["state"] | undefined;
@@ -65,35 +64,42 @@ export type Seen = { readonly approval: ShownApproval } & Partial<Omit<ApprovalC
 
 export interface FeedOptions {
   readonly signal: AbortSignal;
-  /** Called when the connection is lost; resolves when it is time to retry, rejects to give up. */
-  readonly lost: (error: Unreachable, attempt: number) => Promise<void>;
+  /** Called when the connection is lost; the feed waits for another. */
+  readonly onLost: () => void;
 }
 
 /** Yields the pending approvals, then every change once. Continues after a reconnect. */
 export async function* approvalFeed(
   client: Pick<ApiClient, "call" | "follow">,
-  { signal, lost }: FeedOptions,
+  { signal, onLost }: FeedOptions,
 ): AsyncGenerator<Seen> {
   const known = new Set<string>();
-  let after: string | undefined;
-  let isConnected = false;
-  for (let attempt = 0; !signal.aborted; attempt += 1) {
-    try {
-      const changes = await client.follow(approvalOperations.streamApprovals, { signal, after });
-      isConnected = true;
-      attempt = 0;
-      // Approvals from before the stream are not on it; later ones may be in both.
-      for await (const page of approvalPages(client, { state: "pending" }))
-        for (const approval of page) if (isNew(known, approval)) yield { approval };
-      for await (const { id, data } of changes) {
-        after = id;
-        if (data && isNew(known, data.approval)) yield data;
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      if (!isConnected || !(error instanceof Unreachable)) throw error;
-      await lost(error, attempt);
-    }
+  const opened = Promise.withResolvers<void>();
+  const stop = new AbortController();
+  let wasOpen = false;
+  const onState = (isOpen: boolean) => {
+    if (isOpen) opened.resolve();
+    else if (wasOpen && !signal.aborted && !stop.signal.aborted) onLost();
+    wasOpen = isOpen;
+  };
+  // Fails where no server answers, which the stream would wait for.
+  await client.call(approvalOperations.listApprovals, { query: { limit: 1 } });
+  const changes = client.follow(approvalOperations.streamApprovals, {
+    signal: AbortSignal.any([signal, stop.signal]),
+    onState,
+  });
+  try {
+    const first = changes.next();
+    // Approvals from before the stream are not on it; later ones may be in both.
+    await Promise.race([opened.promise, first]);
+    // Rejects where it is awaited, after the list.
+    first.catch(() => undefined);
+    for await (const page of approvalPages(client, { state: "pending" }))
+      for (const approval of page) if (isNew(known, approval)) yield { approval };
+    for (let step = await first; !step.done; step = await changes.next())
+      if (isNew(known, step.value.approval)) yield step.value;
+  } finally {
+    stop.abort();
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Approval } from "@reins/api";
 import { describe, expect, it } from "vitest";
 import { sampleApproval } from "../../../test/sample-approval.ts";
-import { Unreachable } from "../../client/transport.ts";
+import { Unreachable } from "../../client/api-client.ts";
 import { CliError } from "../../errors.ts";
 import type { Answer } from "./approval-source.ts";
 import { ApprovalConsole } from "./console.ts";

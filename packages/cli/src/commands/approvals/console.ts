@@ -1,5 +1,5 @@
 import type { Approval, ShownApproval } from "@reins/api";
-import { Unreachable } from "../../client/transport.ts";
+import { Unreachable } from "../../client/api-client.ts";
 import { CliError } from "../../errors.ts";
 import type { Answer } from "./approval-source.ts";
 import { describeApproval, outcomeWords } from "./describe-approval.ts";

@@ -1,17 +1,14 @@
-import { setTimeout } from "node:timers/promises";
 import type { ApiClient } from "../../client/api-client.ts";
 import { CLIENT, CLIENT_CODES, withClient } from "../../client/connect.ts";
-import type { Unreachable } from "../../client/transport.ts";
 import { command } from "../../command.ts";
-import { type Notice, noticeOnStderr, Output } from "../../output.ts";
+import { noticeOnStderr, Output } from "../../output.ts";
 import { pageWidth, screenWidth } from "../../printable.ts";
 import { withStopSignal } from "../../serving/stop.ts";
-import { answerTo, approvalFeed, type FeedOptions, type Seen } from "./approval-source.ts";
+import { answerTo, approvalFeed, type Seen } from "./approval-source.ts";
 import { ApprovalConsole } from "./console.ts";
 import { approvalLine } from "./list.ts";
 
-const RETRY_MS = 1_000;
-const MOST_ATTEMPTS = 60;
+const LOST = "The connection was lost; retrying for a minute.";
 
 /** Prints approvals as they come; on a terminal, prompts for each. */
 export const watchCommand = command({
@@ -56,7 +53,7 @@ async function promptForEach(client: ApiClient, stopped: AbortSignal): Promise<v
   });
   screen.write("Waiting for approvals; q ends.\n");
   const finish = readKeys(process.stdin, (key) => void console.press(key).catch(reject));
-  const options = { signal, lost: retrying(signal, (text) => screen.write(`${text}\n`)) };
+  const options = { signal, onLost: () => screen.write(`${LOST}\n`) };
   try {
     await Promise.race([
       broken,
@@ -75,7 +72,7 @@ async function printChanges(
 ): Promise<void> {
   const output = new Output(process.stdout);
   const signal = AbortSignal.any([stopped, output.gone]);
-  const options = { signal, lost: retrying(signal, noticeOnStderr(json)) };
+  const options = { signal, onLost: () => noticeOnStderr(json)(LOST) };
   await drain(approvalFeed(client, options), (seen) =>
     output.write(`${json ? JSON.stringify(seen) : approvalLine(seen.approval, new Date(), screenWidth())}\n`),
   );
@@ -83,17 +80,6 @@ async function printChanges(
 
 async function drain(feed: AsyncIterable<Seen>, take: (seen: Seen) => void | Promise<void>): Promise<void> {
   for await (const seen of feed) await take(seen);
-}
-
-/** Waits for a server that went away, for a limited time. */
-function retrying(signal: AbortSignal, notice: Notice): FeedOptions["lost"] {
-  return async (error: Unreachable, attempt) => {
-    if (attempt >= MOST_ATTEMPTS) throw error;
-    if (attempt === 0) notice("The connection was lost; retrying for a minute.");
-    await setTimeout(RETRY_MS, undefined, { signal }).catch((failure: unknown) => {
-      if (!signal.aborted) throw failure;
-    });
-  };
 }
 
 export interface KeyInput {

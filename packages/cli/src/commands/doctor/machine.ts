@@ -5,7 +5,6 @@ import { accessOperations } from "@reins/api";
 import { errorMessage, systemClock } from "@reins/kit";
 import type { OidcIssuer } from "@reins/server";
 import { ApiClient } from "../../client/api-client.ts";
-import { HttpTransport } from "../../client/transport.ts";
 import { readConfiguration } from "../../configuration/configuration.ts";
 import { systemCode } from "../../errors.ts";
 import { operatorSocketIn } from "../../home.ts";
@@ -107,8 +106,7 @@ export const serverCheck: Check = async ({ home, environment }) => {
 
 async function health(socket: string): Promise<Finding> {
   try {
-    const client = new ApiClient(new HttpTransport({ socket }));
-    const { status, version } = await client.call(accessOperations.getHealth);
+    const { status, version } = await ApiClient.over(socket).call(accessOperations.getHealth);
     if (status !== "failed") return fine(`Reins ${version} runs on this home`);
     return wrong(
       "Reins runs, but cannot open its home, so nothing is allowed",

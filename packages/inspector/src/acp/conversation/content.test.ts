@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { annotationIn, contentText, verdictWith } from "./content.ts";
+import { annotationIn, contentText, verdictWith } from "./tool-call.ts";
 
 describe("a content block", () => {
   test.each([

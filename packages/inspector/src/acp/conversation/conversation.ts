@@ -1,7 +1,6 @@
 import { chunkText, isObject, type JsonObject, membersOf, readUpdate } from "@reins/acp";
-import { type Annotation, annotationIn, contentText } from "./content.ts";
 import { type Setting, settingsIn } from "./settings.ts";
-import { type ToolCall, toolCallWith } from "./tool-call.ts";
+import { type Annotation, annotationIn, contentText, type ToolCall, toolCallWith } from "./tool-call.ts";
 import { type SessionWorker, withWorker } from "./workers.ts";
 
 /** The author of a message; `harness` for messages that Reins wrote itself. */

@@ -1,12 +1,17 @@
-import type { Approval } from "@reins/api";
-import { useRef, useState } from "react";
+import { type Approval, approvalOperations } from "@reins/api";
+import { ApiError } from "@reins/sdk";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import type { z } from "zod";
+import { Observable } from "../../acp/observable.ts";
+import { call } from "../../api/call.ts";
+import { PENDING, upsertPending } from "../../app/approvals.ts";
 import { isBare, isTyping, useKeys } from "../../app/keys.ts";
 import { Button } from "../../design/button.tsx";
 import { Choice, Form, TextInput } from "../../design/form.tsx";
 import { Failure } from "../../design/states.tsx";
 import { visibleLine } from "../../design/visible.ts";
 import { commandText, effectText, saysAll } from "./action-text.ts";
-import { isTooLate, useAnswer } from "./use-answer.tsx";
 
 /** A key pressed this soon after an approval appears was meant for the previous one. */
 const UNREAD_MS = 400;
@@ -201,6 +206,51 @@ function GrantPreview({
         options={LENGTHS}
         onChange={(length) => onExpires(length === "" ? undefined : Number(length))}
       />
+    </div>
+  );
+}
+
+type Answer = z.input<typeof approvalOperations.answerApproval.body>;
+
+/** Answers an approval once. Reports if another answer was first. */
+function useAnswer(id: string) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (body: Answer) => call(approvalOperations.answerApproval, { params: { id }, body }),
+    onSuccess: (approval) =>
+      queries.setQueryData<readonly Approval[]>(PENDING, (known) => known && upsertPending(known, approval)),
+    onError: (error) => {
+      if (!isTooLate(error)) return;
+      late.set(id);
+      void queries.invalidateQueries({ queryKey: PENDING });
+    },
+  });
+}
+
+/** Whether another answer was first. */
+export function isTooLate(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 409;
+}
+
+/** The approval that another user answered first; it has left the page by then. */
+const late = new Observable<string | undefined>(undefined);
+const SHOWN_MS = 15_000;
+
+/** Reports that another answer was first. */
+export function LateNotice() {
+  const id = useSyncExternalStore(late.subscribe, late.current, late.current);
+  useEffect(() => {
+    if (id === undefined) return;
+    const timer = setTimeout(() => late.set(undefined), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [id]);
+  if (id === undefined) return null;
+  return (
+    <div role="alert" className="flex items-center gap-3 rounded bg-warn-wash px-3 py-1.5 text-sm text-warn">
+      <span className="flex-1">Another user answered first; that answer counts.</span>
+      <Button kind="quiet" onClick={() => late.set(undefined)}>
+        Dismiss
+      </Button>
     </div>
   );
 }

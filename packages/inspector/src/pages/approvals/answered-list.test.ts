@@ -4,10 +4,9 @@ import { createElement } from "react";
 import { describe, expect, test } from "vitest";
 import { anApproval } from "../../../test/examples.ts";
 import { cached, rendered, renderedText } from "../../../test/render.ts";
-import { AnswerBar } from "./answer-bar.tsx";
+import { AnswerBar, isTooLate, LateNotice } from "./answer-bar.tsx";
 import { AnsweredList, AnsweredOne } from "./answered-list.tsx";
 import { GrantList } from "./grant-list.tsx";
-import { isTooLate, LateNotice } from "./use-answer.tsx";
 
 const HASH = "a".repeat(64);
 const AT = "2026-01-01T00:00:00.000Z";

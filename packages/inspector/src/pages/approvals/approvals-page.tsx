@@ -15,11 +15,10 @@ import { formatAge, Moment, useNow } from "../../design/moment.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
 import { visible, visibleLine } from "../../design/visible.ts";
 import { effectText } from "./action-text.ts";
-import { AnswerBar } from "./answer-bar.tsx";
+import { AnswerBar, LateNotice } from "./answer-bar.tsx";
 import { AnsweredList, AnsweredOne } from "./answered-list.tsx";
 import { ApprovalFacts, ApprovalWhat } from "./approval-detail.tsx";
 import { GrantList } from "./grant-list.tsx";
-import { LateNotice } from "./use-answer.tsx";
 
 /** Approvals of all sessions: pending, answered, and grants. */
 export function ApprovalsPage() {

@@ -16,7 +16,7 @@ import { TextLink } from "../../design/links.tsx";
 import { useNow } from "../../design/moment.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";
-import { LateNotice } from "../approvals/use-answer.tsx";
+import { LateNotice } from "../approvals/answer-bar.tsx";
 import { SessionReports } from "../runs/agent-reports.tsx";
 import { SessionGraphs } from "../runs/runs-panel.tsx";
 import { SessionActions, StateBadge } from "../sessions/session-actions.tsx";

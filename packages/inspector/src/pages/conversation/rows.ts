@@ -1,9 +1,8 @@
 import { type Session, sessionOperations } from "@reins/api";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { z } from "zod";
-import type { Annotation } from "../../acp/conversation/content.ts";
 import type { Item, Speaker } from "../../acp/conversation/conversation.ts";
-import type { ToolCall } from "../../acp/conversation/tool-call.ts";
+import type { Annotation, ToolCall } from "../../acp/conversation/tool-call.ts";
 import { acpClient } from "../../acp/page-client.ts";
 import { call } from "../../api/call.ts";
 import { markdownBlocks } from "../../design/markdown-blocks.ts";

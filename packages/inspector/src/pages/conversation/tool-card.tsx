@@ -1,7 +1,6 @@
 import { useState } from "react";
 import { z } from "zod";
-import type { Verdict } from "../../acp/conversation/content.ts";
-import { isOver, type ToolCall } from "../../acp/conversation/tool-call.ts";
+import { isOver, type ToolCall, type Verdict } from "../../acp/conversation/tool-call.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { LevelBadge, StatusBadge, VerdictBadge } from "../../design/badge.tsx";
 import { Hash } from "../../design/button.tsx";

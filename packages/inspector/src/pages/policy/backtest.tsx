@@ -9,7 +9,7 @@ import { EntryLink } from "../../design/links.tsx";
 import { Failure } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
 import { visible } from "../../design/visible.ts";
-import type { Draft } from "../../why/draft.ts";
+import type { Draft } from "../../why/why-panel.tsx";
 
 type Report = z.infer<typeof BacktestReport>;
 

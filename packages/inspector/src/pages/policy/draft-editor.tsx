@@ -7,7 +7,7 @@ import { Badge } from "../../design/badge.tsx";
 import { Button, SaveLink } from "../../design/button.tsx";
 import { classNames } from "../../design/layout.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
-import { keepDraft, useDraft } from "../../why/draft.ts";
+import { keepDraft, useDraft } from "../../why/why-panel.tsx";
 import { Backtest } from "./backtest.tsx";
 import { TestTable } from "./constitution.tsx";
 

@@ -6,8 +6,8 @@ import { call } from "../../api/call.ts";
 import { Button } from "../../design/button.tsx";
 import { Choice, Form, TextArea, TextInput } from "../../design/form.tsx";
 import { Empty, Failure } from "../../design/states.tsx";
-import { useDraft } from "../../why/draft.ts";
 import { ExplanationView } from "../../why/explanation-view.tsx";
+import { useDraft } from "../../why/why-panel.tsx";
 
 const START: Hypothesis = {
   tool: "bash",

@@ -2,15 +2,18 @@ import { skillOperations } from "@reins/api";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { z } from "zod";
-import { useGet } from "../../api/queries.ts";
+import { call } from "../../api/call.ts";
+import { useChange, useGet } from "../../api/queries.ts";
 import { useSelf } from "../../app/sign-in.tsx";
+import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Form, TextInput } from "../../design/form.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
-import { Loaded } from "../../design/states.tsx";
+import { Failure, Loaded } from "../../design/states.tsx";
+import { Table } from "../../design/table.tsx";
+import { visibleLine } from "../../design/visible.ts";
 import { SkillDetail } from "./skill-detail.tsx";
 import { SkillFindings, SkillTable } from "./skill-list.tsx";
-import { SkillMatcher } from "./skill-matcher.tsx";
 
 const SkillsSearch = z.object({
   skill: z.string().optional().catch(undefined),
@@ -82,5 +85,49 @@ function WorkspaceForm({ workspace, onChoose }: { workspace: string; onChoose: (
       </div>
       <Button type="submit">Show</Button>
     </Form>
+  );
+}
+
+/** Ranks the skills for a prompt, with scores and reasons. */
+export function SkillMatcher({ workspace }: { workspace: string | undefined }) {
+  const [prompt, setPrompt] = useState("");
+  const match = useChange([], () =>
+    call(skillOperations.matchSkills, {
+      body: { prompt, ...(workspace !== undefined && workspace !== "" && { workspace }) },
+    }),
+  );
+  return (
+    <>
+      <Form onSubmit={() => prompt.trim() !== "" && match.mutate()} className="flex gap-1.5 px-3 py-2">
+        <TextInput
+          aria-label="Prompt"
+          placeholder="What a person would ask, such as: ship the release to production"
+          value={prompt}
+          onChange={setPrompt}
+        />
+        <Button type="submit" disabled={match.isPending}>
+          Match
+        </Button>
+      </Form>
+      <Failure error={match.error} />
+      {match.data && (
+        <Table
+          label="Matches"
+          rows={match.data.matches}
+          keyOf={({ name }) => name}
+          empty={<p className="px-3 pb-2 text-sm text-ink-soft">No skill fits this prompt.</p>}
+          columns={[
+            { title: "Skill", cell: ({ name }) => visibleLine(name) },
+            { title: "Score", isNumber: true, cell: ({ score }) => score.toFixed(2) },
+            {
+              title: "Used",
+              isHidden: true,
+              cell: ({ active }) => active && <Badge tone="good">used</Badge>,
+            },
+            { title: "Why", className: "min-w-64", cell: ({ reason }) => visibleLine(reason) },
+          ]}
+        />
+      )}
+    </>
   );
 }

@@ -8,7 +8,6 @@ import { Empty, Loaded } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
 import { visible } from "../../design/visible.ts";
 import { sessionTitle, useSessions } from "../sessions/sessions.ts";
-import { shortened, sourcesOf, type ToolFilter, toolsIn } from "./tools.ts";
 
 const STATES = [
   ["all", "All"],
@@ -167,4 +166,44 @@ function StateBadge({ state }: { state: SessionTool["state"] }) {
       {state}
     </Badge>
   );
+}
+
+/** Which tools are listed. */
+export type ToolFilter = "all" | SessionTool["state"];
+
+/** The tools of a source in numbers. */
+export interface SourceCount {
+  readonly source: string;
+  readonly tools: number;
+  readonly promoted: number;
+  readonly deferred: number;
+  /** What all of them would take in a prompt. */
+  readonly tokens: number;
+}
+
+/** Counts tools by source, the agent's own first, then the largest. */
+export function sourcesOf(tools: readonly SessionTool[]): readonly SourceCount[] {
+  const groups = [...Map.groupBy(tools, ({ source = "agent" }) => source)].map(([source, all]) => ({
+    source,
+    tools: all.length,
+    promoted: all.filter(({ state }) => state === "promoted").length,
+    deferred: all.filter(({ state }) => state === "deferred").length,
+    tokens: all.reduce((sum, { tokens }) => sum + tokens, 0),
+  }));
+  return groups.toSorted(
+    (left, right) =>
+      Number(right.source === "agent") - Number(left.source === "agent") || right.tools - left.tools,
+  );
+}
+
+/** The tools in a state, in their order. */
+export function toolsIn(tools: readonly SessionTool[], filter: ToolFilter): readonly SessionTool[] {
+  return filter === "all" ? tools : tools.filter(({ state }) => state === filter);
+}
+
+const MAX_DESCRIPTION = 200;
+
+/** The beginning of a description. */
+export function shortened(description: string): string {
+  return description.length > MAX_DESCRIPTION ? `${description.slice(0, MAX_DESCRIPTION)} …` : description;
 }

@@ -9,9 +9,9 @@ import { Badge, type Tone } from "../../design/badge.tsx";
 import { Button, CopyButton } from "../../design/button.tsx";
 import { Json } from "../../design/code.tsx";
 import { Choice, TextInput } from "../../design/form.tsx";
+import { VirtualRows } from "../../design/layout.tsx";
 import { SessionLink } from "../../design/links.tsx";
 import { Empty } from "../../design/states.tsx";
-import { VirtualRows } from "../../design/virtual-rows.tsx";
 import { visible } from "../../design/visible.ts";
 
 const Filter = wireOperations.streamEnvelopes.query;

@@ -118,8 +118,8 @@ interface ChangeRow extends ApprovalRow {
 
 /** Writes changes, and what is to be delivered of each. */
 export function changeWriter(database: Database): (change: NewChange) => void {
-  const insert = database.prepare(
-    "INSERT INTO approval_changes (approval, tenant, state, answers, entry, at) VALUES (?, ?, ?, ?, ?, ?)",
+  const insert = database.prepare<{ readonly seq: number }>(
+    "INSERT INTO approval_changes (approval, tenant, state, answers, entry, at) VALUES (?, ?, ?, ?, ?, ?) RETURNING seq",
   );
   const deliver = database.prepare(
     // Not due before what waits of the same approval: a receiver gets the steps of one in their order.
@@ -129,8 +129,8 @@ export function changeWriter(database: Database): (change: NewChange) => void {
         WHERE c.approval = @id AND d.webhook = @webhook AND d.state = 'waiting'), @at)))`,
   );
   return ({ approval: { id, tenant }, state, answers, entry, notice: { at, webhooks } }) => {
-    const { lastInsertRowid } = insert.run(id, tenant, state, answers, entry, at);
-    for (const webhook of webhooks) deliver.run({ webhook, change: lastInsertRowid, tenant, at, id });
+    const change = insert.get(id, tenant, state, answers, entry, at)?.seq;
+    for (const webhook of webhooks) deliver.run({ webhook, change, tenant, at, id });
   };
 }
 

@@ -145,6 +145,7 @@ describe("a tenant", () => {
     expect([gone.users, gone.tokens, gone.children].map(({ length }) => length)).toEqual([1, 1, 1]);
     expect(() => change.removeTenant({ tenant: "acme", at: LATER })).toThrow(CONFLICT);
     expect(query.tenants(null).map(({ id }) => id)).toEqual(["default"]);
+    expect(query.everyTenant(null).toSorted()).toEqual(["acme", "default"]);
     change.putUser({ user: user("eve"), at: LATER, expected: 0 });
     expect(query.tenants(null)).toMatchObject([{ id: "acme", created: LATER }, { id: "default" }]);
     expect(query.users({ tenant: "acme" }).map(({ id }) => id)).toEqual(["eve"]);

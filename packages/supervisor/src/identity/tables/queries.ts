@@ -104,6 +104,7 @@ export function openQueries(database: Database, versions: Versions): IdentityQue
   const tenants = database.prepare<Tenant>(
     `SELECT id, created FROM identity_tenants WHERE removed IS NULL ORDER BY id LIMIT ${LONGEST_LIST}`,
   );
+  const everyTenant = database.prepare<Pick<Tenant, "id">>("SELECT id FROM identity_tenants");
   const users = database.prepare<UserRow>(
     `SELECT * FROM identity_users WHERE tenant = @tenant AND removed IS NULL ORDER BY id LIMIT ${LONGEST_LIST}`,
   );
@@ -130,6 +131,7 @@ export function openQueries(database: Database, versions: Versions): IdentityQue
     },
     since: ({ version }) => versions.since(version),
     tenants: () => tenants.all(),
+    everyTenant: () => everyTenant.all().map(({ id }) => id),
     users: (args) => users.all(args).map(userIn),
     user(args) {
       const row = user.get(args);

@@ -58,6 +58,8 @@ export type IdentityQueries = {
   hashKey(args: null): Uint8Array;
   since(args: { version: number }): Delta;
   tenants(args: null): Tenant[];
+  /** The names of all tenants there ever were, removed ones too. */
+  everyTenant(args: null): string[];
   users(args: { tenant: string }): StoredUser[];
   user(args: { tenant: string; id: string }): StoredUser | undefined;
   tokens(args: { tenant: string }): StoredToken[];

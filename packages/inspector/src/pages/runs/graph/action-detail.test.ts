@@ -4,9 +4,8 @@ import { describe, expect, test } from "vitest";
 import { rendered, renderedText } from "../../../../test/render.ts";
 import { anAction, aRunGraph, everyStatus, HARMFUL, hostileGraph } from "../../../../test/run-graphs.ts";
 import { ActionDetail } from "./action-detail.tsx";
-import { ActionList, statusOptions } from "./action-list.tsx";
+import { ActionList, executorText, statusOptions } from "./action-list.tsx";
 import { actionConsequence, runConsequence } from "./controls.tsx";
-import { executorText } from "./executor.tsx";
 import { linesFrom, rangeText } from "./stored-text.tsx";
 
 const element = (graph: RunGraph, id: string) => {

@@ -1,7 +1,9 @@
-import { graphOperations, type Run, type RunGraph } from "@reins/api";
+import { graphOperations, type Run, type RunGraph, runOperations } from "@reins/api";
+import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, type ReactNode, Suspense, useCallback, useMemo, useState } from "react";
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { useGet } from "../../../api/queries.ts";
+import { subscribe } from "../../../api/stream.ts";
 import { placeAfter, useKeys } from "../../../app/keys.ts";
 import { retryLoad } from "../../../app/retry-load.ts";
 import { Button, CopyButton } from "../../../design/button.tsx";
@@ -16,7 +18,6 @@ import { ActionList } from "./action-list.tsx";
 import { inRunOrder } from "./actions.ts";
 import { CancelButton, graphKey } from "./controls.tsx";
 import { type Diagram, diagramOf, isTooLarge } from "./layout.ts";
-import { useRunRefresh } from "./refresh.ts";
 import { RunHead } from "./run-head.tsx";
 
 const Picture = lazy(
@@ -205,4 +206,57 @@ function Opened({ title, children }: { title: string; children: ReactNode }) {
       </details>
     </Panel>
   );
+}
+
+const PAUSE_MS = 250;
+
+/**
+ * Runs a task after it was requested, one at a time and with a pause in between. Requests while it runs or pauses
+ * become one more run, so that the last change is never missed.
+ */
+export class Refresher {
+  readonly #task: () => Promise<unknown>;
+  readonly #wait: (milliseconds: number) => Promise<void>;
+  #isWanted = false;
+  #isRunning = false;
+
+  constructor(task: () => Promise<unknown>, wait = pause) {
+    this.#task = task;
+    this.#wait = wait;
+  }
+
+  /** Requests a run of the task. */
+  request(): void {
+    this.#isWanted = true;
+    if (!this.#isRunning) void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#isWanted) {
+      this.#isWanted = false;
+      await this.#task();
+      await this.#wait(PAUSE_MS);
+    }
+    this.#isRunning = false;
+  }
+}
+
+/** Fetches a run and its graph again whenever an event of it arrives. */
+function useRunRefresh(id: string): void {
+  const queries = useQueryClient();
+  useEffect(() => {
+    const refresher = new Refresher(() => queries.invalidateQueries({ queryKey: ["runs", id] }));
+    const refresh = () => refresher.request();
+    // Events during a lost connection are missing, so that a new one refreshes too.
+    return subscribe(
+      runOperations.streamRuns,
+      { query: { run: id } },
+      { onEvent: refresh, onState: (isOpen) => isOpen && refresh() },
+    );
+  }, [queries, id]);
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

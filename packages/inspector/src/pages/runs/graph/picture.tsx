@@ -1,3 +1,4 @@
+import "@xyflow/react/dist/style.css";
 import type { RunAction } from "@reins/api";
 import {
   Background,
@@ -16,14 +17,12 @@ import {
   type Edge as ShownEdge,
   useReactFlow,
 } from "@xyflow/react";
-import "@xyflow/react/dist/style.css";
 import { memo, useEffect, useMemo, useRef } from "react";
 import { StatusBadge } from "../../../design/badge.tsx";
 import { classNames } from "../../../design/layout.tsx";
 import { visibleLine } from "../../../design/visible.ts";
-import { Elapsed } from "./action-list.tsx";
+import { Elapsed, ExecutorName } from "./action-list.tsx";
 import { needsAttention, repetitionText } from "./actions.ts";
-import { ExecutorName } from "./executor.tsx";
 import { type Diagram, edgeKey, edgePath, NODE, neighbour, type Point } from "./layout.ts";
 import { placeNodes } from "./place-nodes.ts";
 

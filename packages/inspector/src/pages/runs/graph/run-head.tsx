@@ -7,9 +7,8 @@ import { Markdown } from "../../../design/markdown.tsx";
 import { Moment } from "../../../design/moment.tsx";
 import { ProgressBar } from "../../../design/states.tsx";
 import { visibleLine } from "../../../design/visible.ts";
-import { TITLE_LENGTH } from "./action-detail.tsx";
+import { ActionLink, ApprovalLink, LongText, longTexts, TITLE_LENGTH } from "./action-detail.tsx";
 import { progressText, timeTaken } from "./actions.ts";
-import { ActionLink, ApprovalLink, LongText, longTexts } from "./parts.tsx";
 
 /** The state of a run: what the model says about it, its status and why, what it waits for, and how far it is. */
 export function RunHead({ graph }: { graph: RunGraph }) {

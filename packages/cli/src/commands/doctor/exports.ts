@@ -1,0 +1,51 @@
+import { existsSync } from "node:fs";
+import { errorMessage } from "@reins/kit";
+import { LedgerReader, ledgerTables } from "@reins/ledger";
+import { openSqliteReader } from "@reins/store";
+import { readConfiguration } from "../../configuration/configuration.ts";
+import { type AuditSettings, isAddress } from "../../configuration/exports.ts";
+import { auditCursorIn, databaseIn } from "../../home.ts";
+import { auditDestination } from "../../hosting/audit-exports.ts";
+import { type Check, type Finding, fine, note, wrong } from "./check.ts";
+
+/** Whether the audit exports of the configuration get the ledger away. */
+export const auditCheck: Check = async ({ home }) => {
+  const { audit } = await readConfiguration(home);
+  if (audit.length === 0) return [];
+  const newest = await lastEntry(home);
+  return Promise.all(audit.map((one) => auditFinding(home, one, newest)));
+};
+
+/** The place of the newest entry; -1 where there is none. */
+async function lastEntry(home: string): Promise<number> {
+  if (!existsSync(databaseIn(home))) return -1;
+  const store = await openSqliteReader(databaseIn(home), [ledgerTables]);
+  try {
+    return (await (await LedgerReader.of(store)).size()) - 1;
+  } finally {
+    await store.close();
+  }
+}
+
+async function auditFinding(home: string, one: AuditSettings[number], newest: number): Promise<Finding> {
+  const { name, to } = one;
+  try {
+    await auditDestination(home, one);
+  } catch (error) {
+    return wrong(`"${name}" cannot begin: ${errorMessage(error)}`, "Correct audit in reins.yaml.");
+  }
+  const { CursorFile } = await import("@reins/telemetry/audit");
+  const { marks, at, failure } = await new CursorFile(auditCursorIn(home, name)).load();
+  const exported = marks.at(-1)?.seq ?? -1;
+  const where = `${exported + 1} of ${newest + 1} entries are at ${to}`;
+  if (failure)
+    return wrong(
+      `"${name}" stands still since ${failure.since}: ${failure.error}; ${where}`,
+      isAddress(to)
+        ? "Repair the receiver, or correct the address under audit in reins.yaml; nothing is lost meanwhile."
+        : "Make the file writable, or correct the path under audit in reins.yaml; nothing is lost meanwhile.",
+    );
+  if (at === undefined)
+    return note(`"${name}" has exported nothing yet`, "It begins with the next reins up.");
+  return fine(`"${name}": ${where}, the last at ${at}`);
+}

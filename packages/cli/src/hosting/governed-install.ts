@@ -1,0 +1,89 @@
+import { RpcError } from "@reins/acp";
+import { AgentError, type Installed, type InstallOptions } from "@reins/agents";
+import { agentsOperations } from "@reins/api";
+import { type GovernedInstall, REFUSED } from "@reins/host";
+import { ApiClient } from "../client/api-client.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { operatorSocketIn } from "../home.ts";
+import { type Log, logLevel, openLog } from "../log.ts";
+import { noticeOnStderr } from "../output.ts";
+import { isServed } from "../serving/listen.ts";
+import type { HomeAgents } from "./home-agents.ts";
+
+/**
+ * Installs an agent for a terminal, after a verdict: by the Reins that runs on the home, else by this process, which
+ * opens the home for that time. What is installed and stays needs no verdict.
+ */
+export async function installGoverned(
+  home: string,
+  { installer }: Pick<HomeAgents, "installer">,
+  agent: string,
+  options: InstallOptions,
+): Promise<Installed> {
+  const planned = await installer.check(agent, options);
+  if (!planned) return installer.install(agent, options);
+  if (!(await isServed(operatorSocketIn(home))))
+    return governHere(home, planned, () => installer.install(agent, options), options.signal);
+  await installByServer(home, agent, options);
+  const installed = await installer.installed(agent);
+  if (installed) return installed;
+  throw new AgentError("install_failed", `${agent} was installed and is not there.`);
+}
+
+/** Does what an install of a program that is there already does, after a verdict. Needs that no Reins runs on the home. */
+export async function addGoverned<Value>(
+  home: string,
+  added: GovernedInstall,
+  run: () => Promise<Value>,
+): Promise<Value> {
+  if (await isServed(operatorSocketIn(home)))
+    throw new CliError("A Reins runs on this home, and reads agents.yaml when it starts.", {
+      next: "Stop it, run the same command again, then start it.",
+      exitCode: EXIT.taken,
+    });
+  return governHere(home, added, run);
+}
+
+async function governHere<Value>(
+  home: string,
+  install: GovernedInstall,
+  run: () => Promise<Value>,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Value> {
+  const log: Log = await openLog(process.stderr, logLevel(undefined, { REINS_LOG: "error", ...process.env }));
+  const { openHeldHome } = await import("./agent-channel.ts");
+  const { hosting, harness, close } = await openHeldHome(home, log);
+  const onAsk = (approval: string) =>
+    noticeOnStderr(false)(`the install waits for an approval: reins approvals show ${approval}`);
+  try {
+    return await hosting.governInstall(harness.identity.local(), install, run, { signal, onAsk });
+  } finally {
+    await close();
+  }
+}
+
+async function installByServer(home: string, agent: string, options: InstallOptions): Promise<void> {
+  const { reinstall, update, modelApi, agentVersion, agentProcessVersion, onProgress, signal } = options;
+  const events = ApiClient.over(operatorSocketIn(home)).progress(agentsOperations.installAgent, {
+    params: { agent },
+    body: {
+      ...{ reinstall, update, model_api: modelApi },
+      ...{ agent_version: agentVersion, agent_process_version: agentProcessVersion },
+    },
+    signal,
+  });
+  for await (const event of events) {
+    if (event.phase === "installed")
+      return onProgress?.({ phase: "installed", version: event.install.version });
+    if (event.phase === "failed") throw failure(event.code, event.message);
+    if (event.phase === "verifying") onProgress?.({ phase: "verifying" });
+    else onProgress?.(event);
+  }
+  throw new AgentError("cancelled", `The install of ${agent} goes on in the Reins that runs on the home.`);
+}
+
+function failure(code: string, message: string): Error {
+  return code === String(REFUSED)
+    ? new RpcError(REFUSED, message)
+    : new AgentError("install_failed", message);
+}

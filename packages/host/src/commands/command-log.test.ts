@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { CommandLog, type LogEntry } from "./command-log.ts";
+
+const textOf = (entries: readonly LogEntry[]) =>
+  entries.map(({ stream, data }) => `${stream}:${Buffer.from(data, "base64").toString()}`);
+const write = (log: CommandLog, stream: LogEntry["stream"], text: string) =>
+  log.push(stream, Buffer.from(text));
+const forever = () => new AbortController().signal;
+
+test("entries are chosen by stream, number and position", () => {
+  const log = new CommandLog(10_000);
+  write(log, "stdout", "a");
+  write(log, "stderr", "b");
+  write(log, "pty", "c");
+  expect(textOf(log.entries({}))).toEqual(["stdout:a", "stderr:b", "pty:c"]);
+  expect(textOf(log.entries({ stream: "combined", tail: 2 }))).toEqual(["stderr:b", "pty:c"]);
+  expect(textOf(log.entries({ stream: "stderr" }))).toEqual(["stderr:b"]);
+  expect(log.entries({ since: 2 }).map(({ sequence }) => sequence)).toEqual([3]);
+  expect(log.entries({ tail: 0 })).toEqual([]);
+});
+
+test("the oldest output is dropped, single bytes count with what holding them costs, and the last piece stays", () => {
+  const log = new CommandLog(10_000);
+  for (let count = 0; count < 1_000; count += 1) write(log, "stdout", String(count % 10));
+  const entries = log.entries({});
+  expect(entries.length).toBeLessThan(40);
+  expect(entries.at(-1)?.sequence).toBe(1_000);
+  expect(log.output(100)).toMatchObject({ stdoutTruncated: true, stderrTruncated: true });
+  write(log, "stdout", "x".repeat(50_000));
+  expect(log.entries({})).toHaveLength(1);
+});
+
+test("output is each stream as text, cut at a number of bytes", () => {
+  const log = new CommandLog(10_000);
+  write(log, "stdout", "12");
+  write(log, "stderr", "err");
+  write(log, "stdout", "345");
+  expect(log.output(4)).toEqual({
+    ...{ stdout: "1234", stderr: "err", stdoutTruncated: true, stderrTruncated: false },
+  });
+});
+
+test("follow yields what there is, what comes, and ends with the command", async () => {
+  const log = new CommandLog(10_000);
+  write(log, "stdout", "before");
+  write(log, "stdout", "last before");
+  const followed = log.follow({ tail: 1 }, forever());
+  expect(textOf([(await followed.next()).value])).toEqual(["stdout:last before"]);
+  const next = followed.next();
+  write(log, "stdout", "after");
+  expect(textOf([(await next).value])).toEqual(["stdout:after"]);
+  log.end();
+  expect((await followed.next()).done).toBe(true);
+});
+
+test("follow ends when its reader goes", async () => {
+  const log = new CommandLog(10_000);
+  const gone = new AbortController();
+  const next = log.follow({}, gone.signal).next();
+  gone.abort();
+  expect((await next).done).toBe(true);
+});

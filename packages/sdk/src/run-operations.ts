@@ -1,0 +1,2 @@
+// Loaded when runs are used: their schemas are large.
+export { graphOperations, runOperations } from "@reins/api";

@@ -1,0 +1,267 @@
+import { MarkFile } from "../sqlite/commit-mark.ts";
+import { expectMigrated, migrate } from "../sqlite/migrate.ts";
+import { type Modules, openTables } from "../sqlite/opened.ts";
+import type { Outcome, ThreadData, Write } from "../sqlite/threads.ts";
+import { Writer } from "../sqlite/writer.ts";
+import type { OpenTables } from "../store.ts";
+import { StoreError } from "../store-error.ts";
+import { PostgresTransaction, type Unresolved, WriterClaim } from "./claim.ts";
+import { FUNCTIONS, FUNCTIONS_VERSION, WRITER_TABLE } from "./dialect.ts";
+import type { LinkEnd } from "./messages.ts";
+import { PostgresDatabase } from "./postgres-database.ts";
+
+/** What a thread of a store in PostgreSQL is started with. */
+export interface PostgresThreadData extends Pick<ThreadData, "role" | "tables" | "maxBatch" | "acceptLoss"> {
+  readonly link: LinkEnd;
+  readonly schema: string;
+  /** Where it is noted how far the database had come, to notice when it is replaced by an older copy. */
+  readonly mark?: string | undefined;
+  /** Not 0 while the database cannot be reached. */
+  readonly status: Int32Array;
+}
+
+/** Of every session. A transaction of a process that was stopped does not hold the others up. */
+function settingsFor(schema: string): string[] {
+  return [
+    `SET search_path = "${schema}"`,
+    "SET client_min_messages = warning",
+    "SET standard_conforming_strings = on",
+    "SET bytea_output = hex",
+    "SET TIME ZONE 'UTC'",
+    "SET lock_timeout = '10s'",
+    "SET idle_in_transaction_session_timeout = '20s'",
+  ];
+}
+
+/** A database in PostgreSQL in the thread that writes to it. */
+export class PostgresWriter {
+  readonly #data: PostgresThreadData;
+  readonly #modules: Modules;
+  readonly #database: PostgresDatabase;
+  readonly #claim: WriterClaim;
+  #mark: CommitCount | undefined;
+  #transaction: PostgresTransaction | undefined;
+  #writer: Writer | undefined;
+  /** How many transactions this process knows to be kept. */
+  #count = 0;
+
+  constructor(data: PostgresThreadData, modules: Modules) {
+    this.#data = data;
+    this.#modules = modules;
+    this.#database = new PostgresDatabase(data.link);
+    this.#claim = new WriterClaim(this.#database);
+  }
+
+  get isLost(): boolean {
+    return this.#database.isLost;
+  }
+
+  /** Commits of the last batch of which it is not known whether they were kept. */
+  get unresolved(): Unresolved | undefined {
+    return this.#transaction?.unresolved;
+  }
+
+  /** Connects, claims the database, brings it up to date, and opens the tables. */
+  async open(): Promise<void> {
+    const database = this.#database;
+    await this.#connect();
+    makeReady(database, this.#data.schema);
+    const { epoch, count } = this.#claim.take();
+    migrate(database, this.#modules, () => database.prepare("SELECT store_fence(?, 10)").run(epoch));
+    this.#count = count + 1;
+    if (this.#data.mark !== undefined) {
+      this.#mark = new CommitCount(this.#data.mark, identityOf(database));
+      if (!this.#data.acceptLoss) this.#mark.refuseLess(this.#count);
+    }
+    await this.#openTables();
+  }
+
+  /** Connects again after a loss; returns whether what was unresolved had been kept. */
+  async resume(): Promise<boolean> {
+    const { unresolved } = this;
+    await this.#connect();
+    const { count } = this.#claim.take();
+    if (count < this.#count) throw lostCommits(this.#count - count);
+    this.#count = count;
+    await this.#openTables();
+    return unresolved !== undefined && count === unresolved.count;
+  }
+
+  /** The outcome of each write, in order. */
+  apply(writes: readonly Write[]): Outcome[] {
+    if (!this.#writer) throw new StoreError("unavailable", "the database is not open");
+    return this.#writer.apply(writes);
+  }
+
+  renew(): void {
+    this.#claim.renew();
+  }
+
+  tidy(): void {
+    this.#writer?.chores();
+    this.#mark?.sync();
+  }
+
+  /** Writes each table anew, without what was deleted. The log of PostgreSQL keeps that until it is recycled. */
+  scrub(): void {
+    const tables = this.#database
+      .prepare<{ name: string }>(
+        "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()",
+      )
+      .all();
+    for (const { name } of tables) this.#database.exec(`VACUUM FULL "${name}"`);
+  }
+
+  /** Lets the next process write, unless the database cannot be reached. */
+  async close(): Promise<void> {
+    try {
+      if (!this.isLost && this.#writer) this.#claim.release();
+    } catch {
+      // The claim expires, or the end of the session shows that it is over.
+    }
+    this.#mark?.close();
+    await this.#database.end();
+  }
+
+  async #connect(): Promise<void> {
+    await this.#database.connect([...settingsFor(this.#data.schema), "SET synchronous_commit = on"]);
+  }
+
+  async #openTables(): Promise<void> {
+    const onKept = (count: number) => {
+      this.#count = count;
+      this.#mark?.write(count);
+    };
+    this.#transaction = new PostgresTransaction(this.#database, this.#claim, this.#count, onKept);
+    const tables = await openTables(this.#database, this.#data, this.#modules);
+    this.#writer = new Writer(this.#database, this.#watched(tables), undefined, this.#transaction);
+  }
+
+  /** Tables whose database is gone cannot read again what was undone; they are opened anew with the next connection. */
+  #watched(tables: ReadonlyMap<string, OpenTables>): ReadonlyMap<string, OpenTables> {
+    const watched = [...tables].map(([name, open]): [string, OpenTables] => [
+      name,
+      { ...open, undone: () => this.isLost || open.undone?.() },
+    ]);
+    return new Map(watched);
+  }
+}
+
+/** A database in PostgreSQL in a thread that reads. */
+export class PostgresReader {
+  readonly #data: PostgresThreadData;
+  readonly #modules: Modules;
+  readonly #database: PostgresDatabase;
+  #tables: ReadonlyMap<string, OpenTables> | undefined;
+
+  constructor(data: PostgresThreadData, modules: Modules) {
+    this.#data = data;
+    this.#modules = modules;
+    this.#database = new PostgresDatabase(data.link);
+  }
+
+  get isLost(): boolean {
+    return this.#database.isLost;
+  }
+
+  async open(): Promise<void> {
+    await this.#database.connect(settingsFor(this.#data.schema));
+    if (!hasWriterTable(this.#database)) {
+      const text = `there is no store of Reins in schema ${this.#data.schema}; start a server with it once`;
+      throw new StoreError("older", text);
+    }
+    const row = this.#database.prepare<{ incomplete: number }>("SELECT incomplete FROM store_writer").get();
+    if (row?.incomplete) throw new StoreError("invalid", "a copy into this database was not completed");
+    expectMigrated(this.#database, this.#modules);
+    this.#tables = await openTables(this.#database, this.#data, this.#modules);
+  }
+
+  /** Runs a query; all it reads is of the same moment. */
+  query(tables: string, name: string, args: unknown): unknown {
+    const queries = this.#tables?.get(tables)?.queries;
+    const query = queries && Object.hasOwn(queries, name) ? queries[name] : undefined;
+    if (!query) throw new StoreError("invalid", `there is no query "${tables}.${name}"`);
+    this.#database.begin("ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    try {
+      return query(args);
+    } finally {
+      this.#database.release();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#database.end();
+  }
+}
+
+/** Makes what every store has: the schema, the functions that statements use, and the row of the writer. */
+function makeReady(database: PostgresDatabase, schema: string): void {
+  const there = database.prepare("SELECT 1 FROM pg_namespace WHERE nspname = ?").get(schema);
+  database.exec("BEGIN");
+  try {
+    // One process at a time, whichever comes first.
+    database.prepare("SELECT pg_advisory_xact_lock(hashtext('reins'), hashtext(?))").get(schema);
+    if (!there) database.exec(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
+    if (!hasWriterTable(database)) database.run(WRITER_TABLE);
+    const row = database.prepare<{ functions: number }>("SELECT functions FROM store_writer").get();
+    if ((row?.functions ?? 0) < FUNCTIONS_VERSION) {
+      database.run(FUNCTIONS);
+      database.prepare("UPDATE store_writer SET functions = ?").run(FUNCTIONS_VERSION);
+    }
+    database.exec("COMMIT");
+  } catch (error) {
+    if (database.inTransaction) database.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function hasWriterTable(database: PostgresDatabase): boolean {
+  const sql = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'store_writer'";
+  return database.prepare(sql).get() !== undefined;
+}
+
+function identityOf(database: PostgresDatabase): string {
+  return database.prepare<{ identity: string }>("SELECT identity FROM store_writer").get()?.identity ?? "";
+}
+
+/** How many transactions a database had, in a file beside the home: see `CommitMark`, which does it for SQLite. */
+class CommitCount {
+  readonly #file: MarkFile;
+  readonly #identity: string;
+  readonly #noted: number;
+
+  constructor(path: string, identity: string) {
+    const content = MarkFile.read(path);
+    const isOfThis = typeof content === "object" && content.identity === identity;
+    this.#noted = isOfThis ? Number(content.count) : 0;
+    this.#file = new MarkFile(path);
+    this.#identity = identity;
+  }
+
+  refuseLess(count: number): void {
+    if (count < this.#noted) throw lostCommits(this.#noted - count);
+  }
+
+  write(count: number): void {
+    try {
+      this.#file.write({ identity: this.#identity, count });
+    } catch {
+      // The transaction is committed; an older note only detects less.
+    }
+  }
+
+  sync(): void {
+    this.#file.sync();
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+}
+
+function lostCommits(missing: number): StoreError {
+  return new StoreError(
+    "lost",
+    `the last ${missing} commits are missing: an older copy of the database was put in its place`,
+  );
+}

@@ -281,6 +281,9 @@ describe("a connection", () => {
       ...["get", "list", "detach", "set_metadata", "list_models"].map(
         (name) => `_sandboxagent/session/${name}`,
       ),
+      ..."agent/list agent/install fs/stat fs/read_file fs/write_file fs/move fs/upload_batch fs/list_entries"
+        .split(" ")
+        .map((name) => `_sandboxagent/${name}`),
       ...["$/cancel_request", "session/update", "toString", "__proto__", "constructor", ""],
     ];
     const params = fc.oneof(
@@ -296,6 +299,7 @@ describe("a connection", () => {
           "metadata",
           "requestId",
           "cursor",
+          ...["path", "from", "to", "contentBase64", "agent", "agentVersion", "reinstall"],
         ),
         fc.oneof(fc.constant(session), fc.constant("/"), fc.jsonValue({ maxDepth: 2 })),
       ),

@@ -18,7 +18,7 @@ import { HISTORY, historyOf, join, loadOrResume, replay } from "./attach.ts";
 import { ClientMessages } from "./client-messages.ts";
 import { Connection } from "./connection.ts";
 import type { ConnectionOptions, HubContext, IdleScheduler } from "./context.ts";
-import { extend, isExtension, listingOf, withCapabilities } from "./extensions.ts";
+import { type AgentMethods, extend, isExtension, listingOf, withCapabilities } from "./extensions.ts";
 import type { Outlet } from "./feed.ts";
 import { closeSession, deleteSession, forwardOutside, forwardToAgent } from "./forward.ts";
 import { Reaper, type ReaperOptions, restartAgent } from "./reaper.ts";
@@ -76,6 +76,8 @@ export class Hub implements HubContext {
   readonly idleScheduler: IdleScheduler | undefined;
   /** The files of clients, where they are served. */
   readonly files: FileService | undefined;
+  /** Lists and installs agents; set by the admin API. */
+  agents: AgentMethods | undefined;
   /** Sees every message between clients and sessions. */
   readonly tap: WireTap | undefined;
   readonly onError: (error: unknown) => void;
@@ -360,6 +362,6 @@ export class Hub implements HubContext {
     if (connection.agent === undefined)
       throw new RpcError(CODE.invalidParams, "initialize has to name an agent");
     const agent = await this.pool.acquire(connection.agent, connection.principal);
-    return withCapabilities(agent.initialized);
+    return withCapabilities(agent.initialized, { managesAgents: this.agents !== undefined });
   }
 }

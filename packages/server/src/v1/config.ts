@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { configOperations } from "@reins/api";
 import { type FileCaller, FileFault, type FileService, type Hosting } from "@reins/host";
@@ -32,7 +32,12 @@ export function configRoutes(hosting: () => Promise<Hosting>): Routes {
       });
       router.longPoll(putMcpConfig, async (call) => {
         const { directory, mcpName } = call.query;
-        await callerProblems(async () => (await stored(call, "mcp", directory)).set(mcpName, call.body));
+        await callerProblems(async () => {
+          const { folderServers } = await required(hosting);
+          folderServers.expect(mcpName, call.body);
+          const folder = await (await stored(call, "mcp", directory)).set(mcpName, call.body);
+          await folderServers.note(call.principal, folder ?? directory, mcpName, call.body);
+        });
         return DONE;
       });
       router.longPoll(putSkillsConfig, async (call) => {
@@ -42,7 +47,10 @@ export function configRoutes(hosting: () => Promise<Hosting>): Routes {
       });
       router.longPoll(deleteMcpConfig, async (call) => {
         const { directory, mcpName } = call.query;
-        await callerProblems(async () => (await stored(call, "mcp", directory)).set(mcpName, undefined));
+        await callerProblems(async () => {
+          const folder = await (await stored(call, "mcp", directory)).set(mcpName, undefined);
+          await (await required(hosting)).folderServers.note(call.principal, folder ?? directory, mcpName);
+        });
         return DONE;
       });
       router.longPoll(deleteSkillsConfig, async (call) => {
@@ -72,20 +80,23 @@ class StoredConfigs {
     return { status: 200, text: JSON.stringify(entry) };
   }
 
-  /** Stores an entry, or removes it: in what others have stored meanwhile, because a person may be asked about it. */
-  async set(name: string, entry: object | undefined): Promise<void> {
+  /**
+   * Stores an entry, or removes it: in what others have stored meanwhile, because a person may be asked about it. Returns
+   * the folder if its file was written.
+   */
+  async set(name: string, entry: object | undefined): Promise<string | undefined> {
     for (let attempt = 1; ; attempt += 1) {
       const { entries, version } = await this.#read();
       if (entry) entries.set(name, entry);
-      else if (!entries.delete(name)) return;
+      else if (!entries.delete(name)) return undefined;
       const text = Buffer.from(`${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`);
       if (text.length > MOST_BYTES) throw new HttpProblem("too_large", `${this.#path} would be too large`);
       const precondition = (found: string | undefined) => found === version;
       try {
-        await this.#files.write(this.#caller, this.#path, Readable.from([text]), {
+        const { path } = await this.#files.write(this.#caller, this.#path, Readable.from([text]), {
           ...{ bytes: text.length, precondition },
         });
-        return;
+        return dirname(dirname(dirname(path)));
       } catch (error) {
         const isChanged = error instanceof FileFault && error.code === "precondition_failed";
         if (!isChanged) throw error;

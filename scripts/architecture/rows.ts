@@ -78,6 +78,7 @@ export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
   "packages/runner/torture/trees/planted.ts",
   "packages/runner/torture/trees/residents.ts",
   "packages/sdk/system/fixtures/server.ts",
+  "packages/server/system/fixtures/issuer.ts",
   "packages/store/test/deadly-database.ts",
   "scripts/bench/bench.ts",
   "scripts/root.ts",

@@ -81,7 +81,7 @@ await import("../bundle/main.mjs");
 `;
 }
 
-const REQUIRED_FILE = /createRequire\(import\.meta\.url\)\.resolve\("([^"]+\.wasm)"\)/g;
+const REQUIRED_FILE = /(?:createRequire\(import\.meta\.url\)|\brequire)\.resolve\("([^"]+\.wasm)"\)/g;
 
 /** Ships files that the program reads from packages of others, so that it needs nothing else of these. */
 function assetsOfPackages(assets: Map<string, string>): Plugin {
@@ -89,11 +89,13 @@ function assetsOfPackages(assets: Map<string, string>): Plugin {
     name: "reins:assets",
     enforce: "pre",
     transform: (code, id) => {
-      if (!REQUIRED_FILE.test(code)) return null;
+      if (!/[\w-]\.wasm"/.test(code) || id.includes("/node_modules/")) return null;
       const shipped = code.replaceAll(REQUIRED_FILE, (_, path: string) => {
         assets.set(basename(path), createRequire(id).resolve(path));
         return `process.getBuiltinModule("node:url").fileURLToPath(new URL("../assets/${basename(path)}", import.meta["url"]))`;
       });
+      if (shipped === code)
+        throw new Error(`${id} names a .wasm file in a form that the build does not know.`);
       return { code: shipped, map: null };
     },
   };

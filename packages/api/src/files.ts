@@ -48,6 +48,10 @@ export type FileStat = z.infer<typeof FileStat>;
 const ChangedPath = named("ChangedPath", z.looseObject({ path: z.string() }));
 
 const audience = "person";
+const preconditions = z.object({
+  "If-Match": z.string().max(1_024).optional(),
+  "If-None-Match": z.string().max(1_024).optional(),
+});
 const PROBLEMS_OF_FILES: readonly ProblemCode[] = ["not_found", "conflict", "unavailable"];
 
 /** Operations on files. Each is decided about before it is done. */
@@ -83,12 +87,13 @@ export const fileOperations = {
     method: "PUT",
     path: "/v1/fs/file",
     summary:
-      "Writes a file as it arrives, and makes the folders that it lies in. Readers see the old content or the new one, whole.",
+      "Writes a file as it arrives, and makes the folders that it lies in. Readers see the old content or the new one, whole. `If-Match` with an `ETag`, or `If-None-Match: *`, has it fail where the file is another by then.",
     audience,
+    headers: preconditions,
     query: place,
     takes: "application/octet-stream",
     answer: named("WrittenFile", z.looseObject({ path: z.string(), bytesWritten: z.int() })),
-    problems: [...PROBLEMS_OF_FILES, "timeout"],
+    problems: [...PROBLEMS_OF_FILES, "timeout", "precondition_failed"],
   }),
   removeFile: operation({
     id: "remove_file",
@@ -96,9 +101,10 @@ export const fileOperations = {
     path: "/v1/fs/file",
     summary: "Removes a file, a link or an empty folder.",
     audience,
+    headers: preconditions,
     query: place,
     answer: ChangedPath,
-    problems: PROBLEMS_OF_FILES,
+    problems: [...PROBLEMS_OF_FILES, "precondition_failed"],
   }),
   removeEntry: operation({
     id: "remove_entry",
@@ -106,9 +112,10 @@ export const fileOperations = {
     path: "/v1/fs/entry",
     summary: "Removes a file, a link or a folder; one that is not empty only if that is recursive.",
     audience,
+    headers: preconditions,
     query: place.extend({ recursive: Flag.optional() }),
     answer: ChangedPath,
-    problems: PROBLEMS_OF_FILES,
+    problems: [...PROBLEMS_OF_FILES, "precondition_failed"],
   }),
   makeFolder: operation({
     id: "make_folder",

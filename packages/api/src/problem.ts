@@ -12,6 +12,7 @@ export const PROBLEMS = {
   timeout: { status: 408, title: "Request Timeout" },
   conflict: { status: 409, title: "Conflict" },
   gone: { status: 410, title: "Gone" },
+  precondition_failed: { status: 412, title: "Precondition Failed" },
   too_large: { status: 413, title: "Content Too Large" },
   too_long: { status: 414, title: "URI Too Long" },
   unsupported_media_type: { status: 415, title: "Unsupported Media Type" },

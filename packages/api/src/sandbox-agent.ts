@@ -80,7 +80,7 @@ export const configOperations = {
   putMcpConfig: operation({
     ...{ id: "put_mcp_config", method: "PUT", path: "/v1/config/mcp", audience },
     summary:
-      "Stores a server of MCP for a folder. It is stored alone: sessions name their servers themselves.",
+      "Stores a server of MCP for a folder. New sessions of the same user in that folder get it, as if their client had named it; what cannot be applied is refused.",
     query: mcp,
     body: z.looseObject({ type: z.enum(["local", "remote", "stdio", "http"]) }),
     problems: PROBLEMS,
@@ -100,7 +100,8 @@ export const configOperations = {
   }),
   putSkillsConfig: operation({
     ...{ id: "put_skills_config", method: "PUT", path: "/v1/config/skills", audience },
-    summary: "Stores sources of skills for a folder. They are stored alone.",
+    summary:
+      "Stores sources of skills for a folder. They are stored alone: a skill is used from the folders of Reins, after a person has trusted it.",
     query: skills,
     body: z.looseObject({
       sources: z.array(z.looseObject({ type: z.string(), source: z.string() })).max(256),

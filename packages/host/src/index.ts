@@ -17,7 +17,7 @@ export type { HostedAgent } from "./hosting/agent-host.ts";
 export { Hosting, type HostingOptions, type InstallGovernor } from "./hosting/hosting.ts";
 export { hostTables } from "./hosting/tables.ts";
 export { type Answered, Connection, Conversation } from "./hub/connection.ts";
-export { modelsOf } from "./hub/extensions.ts";
+export { type AgentMethods, modelsOf } from "./hub/extensions.ts";
 export { channelOf, type Feed, GAP, type Outlet } from "./hub/feed.ts";
 export { type ConnectOptions, Hub } from "./hub/hub.ts";
 export { serveChannel, takeMessage } from "./hub/serve-channel.ts";

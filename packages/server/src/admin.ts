@@ -33,6 +33,7 @@ export interface AdminApiOptions {
 /** The admin API of a running server: agents, wire, metrics and kill switch. */
 export class AdminApi {
   readonly routes: readonly Routes[];
+  readonly #agents: AgentsRoutes;
   readonly #measures: Measures;
   readonly #wire: WireRing;
   readonly #requests: RequestRing;
@@ -45,8 +46,9 @@ export class AdminApi {
     this.#wire = new WireRing(() => now().getTime());
     this.#requests = new RequestRing(now);
     this.#watchdog = new Watchdog({ file: options.stallFile, limitMs: options.stallMs });
+    this.#agents = new AgentsRoutes(options);
     this.routes = [
-      new AgentsRoutes(options),
+      this.#agents,
       killRoutes(hosting),
       metricsRoutes({ measures: this.#measures, watchdog: this.#watchdog, hosting, version }),
       wireRoutes(this.#wire, this.#requests),
@@ -70,8 +72,9 @@ export class AdminApi {
     return tappedHandlers(handlers, this.#wire.take);
   }
 
-  /** Starts counting the decisions of a harness. */
+  /** Starts counting the decisions of a harness, and serves agents to the clients of its sessions. */
   attend(harness: Harness, { hub }: Hosting): void {
+    hub.agents = this.#agents.methods(harness);
     this.#measures.attend(harness, () => hub.log.count);
   }
 

@@ -12,6 +12,7 @@ import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import { ask, begin } from "./fixtures/ask.ts";
 import { Events } from "./fixtures/events.ts";
 import type { Served } from "./fixtures/home.ts";
+import { RpcClient } from "./fixtures/rpc-client.ts";
 
 const home = agentsForAll({ rules: null });
 const closed = agentsForAll({
@@ -72,6 +73,46 @@ function install(served: Served, accept: string, body: object = {}) {
   const headers = { authorization: `Bearer ${served.access.token}`, accept };
   return ask(served.address, "POST", PATH, { headers, body });
 }
+
+describe("clients of ACP", () => {
+  test("list and install agents by methods, with the same checks and the same answer", async () => {
+    const served = await operated();
+    const client = await RpcClient.open(served);
+    await expect.poll(async () => (await listed(served)).registry.state).toBe("current");
+    const { agents, registry } = AgentList.parse(await client.result("_sandboxagent/agent/list", {}));
+    expect([agents.map(({ agent }) => agent), registry.offered]).toEqual([
+      (await listed(served)).agents.map(({ agent }) => agent),
+      [expect.objectContaining({ id: "tiny" })],
+    ]);
+    const method = "_sandboxagent/agent/install";
+    const refused = async (params: object, by = client) =>
+      Object((await by.request(method, { ...params })).body).error;
+    expect(await refused({})).toMatchObject({ code: -32602 });
+    expect(await refused({ agent: "none-such" })).toMatchObject({ data: { reins: { code: "not_found" } } });
+    expect(await refused({ agent: "tiny", agentVersion: "../x" })).toMatchObject({ code: -32602 });
+    for (const person of [await served.person(), await served.person({ tenant: "acme", roles: ["admin"] })]) {
+      const other = await RpcClient.open(served, { as: person.secret });
+      expect(await refused({ agent: "tiny" }, other)).toMatchObject({
+        data: { reins: { code: "forbidden" } },
+      });
+    }
+    expect(await client.result(method, { agent: "tiny" })).toMatchObject({
+      already_installed: false,
+      artifacts: [{ kind: "agent_process", source: "registry", version: "1.0.0" }],
+    });
+    expect(await client.result(method, { agent: "tiny" })).toMatchObject({ already_installed: true });
+    const verdicts = await home().ledger.read({ quality: "policy_verdict", limit: 1_000 });
+    expect(verdicts.filter((entry) => JSON.stringify(entry).includes("agents/install"))).toHaveLength(1);
+  });
+
+  test("install nothing that a rule blocks", async () => {
+    const served = await operated(closed());
+    const client = await RpcClient.open(served);
+    const { body } = await client.request("_sandboxagent/agent/install", { agent: "tiny" });
+    expect(Object(body).error).toMatchObject({ code: -32010, message: expect.stringContaining("closed") });
+    expect((await listed(served)).agents.find(({ agent }) => agent === "tiny")).toBeUndefined();
+  });
+});
 
 describe("an agent of the registry", () => {
   test("is offered, installed with one answer, and listed with what it can do, its level and its provenance", async () => {

@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import {
   link,
   lstat,
   mkdir,
+  mkdtemp,
   readdir,
   readFile,
   rename,
@@ -12,19 +14,25 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { request } from "node:http";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { requirement } from "../../../scripts/test/requirement.ts";
 import { paxOf, type TarPart, tarOf } from "../../kit/test/tar.ts";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import type { Served } from "./fixtures/home.ts";
 import { RpcClient } from "./fixtures/rpc-client.ts";
+import { ServerProcess } from "./fixtures/server-process/server-process.ts";
 
 const home = agentsForAll({
   rules: `
 tool_rules:
   - { name: secret, condition: { not: { tool_name_matches: [fs/delete_entry] }, paths: { any: { match: "**/secret*" } } }, verdict: blocked, reason: not for you }
   - { name: careful, condition: { tool_name_matches: [fs/write_file], paths: { any: { match: "**/careful*" } } }, verdict: ask, reason: careful }
+  - { name: asked, condition: { tool_name_matches: [fs/write_file], paths: { any: { match: "**/asked/**" } } }, verdict: ask, reason: careful }
   - { name: rest, condition: {}, verdict: allowed }
 `,
   hosting: { tenants: { acme: [] } },
@@ -87,6 +95,35 @@ describe("a file of a caller", () => {
     expect(await read("bytes=0-1", same)).toEqual([200, undefined, "changed"]);
   });
 
+  test("is changed only in the version that a client names", async () => {
+    const served = await serve();
+    const send = async (method: string, headers: Record<string, string>, body?: string) =>
+      (
+        await served.ask(method, `/v1/fs/file${at("versions")}`, {
+          headers: { ...BYTES, ...headers },
+          ...(body !== undefined && { body }),
+        })
+      ).status;
+    const version = async () =>
+      String((await served.ask("HEAD", `/v1/fs/file${at("versions")}`)).headers.etag);
+    expect(await send("PUT", { "if-match": "*" }, "none there")).toBe(412);
+    expect(await send("PUT", { "if-none-match": "*" }, "first")).toBe(200);
+    expect(await send("PUT", { "if-none-match": "*" }, "again")).toBe(412);
+    const first = await version();
+    expect(await send("PUT", { "if-match": `"x", ${first}` }, "second")).toBe(200);
+    expect(await send("PUT", { "if-match": first }, "of an old version")).toBe(412);
+    expect(await send("DELETE", { "if-match": first })).toBe(412);
+    expect(await readFile(inside("versions"), "utf8")).toBe("second");
+    const second = await version();
+    const raced = Array.from({ length: 20 }, (_, index) =>
+      send("PUT", { "if-match": second }, `writer ${index}`),
+    );
+    const statuses = await Promise.all(raced);
+    expect(statuses.toSorted()).toEqual([200, ...Array.from({ length: 19 }, () => 412)]);
+    expect(await readFile(inside("versions"), "utf8")).toBe(`writer ${statuses.indexOf(200)}`);
+    expect(await send("DELETE", { "if-match": await version() })).toBe(200);
+  });
+
   test("keeps its permissions, and readers never see half of it", async () => {
     const served = await serve();
     await writeFile(inside("run.sh"), "old", { mode: 0o755 });
@@ -145,6 +182,32 @@ describe("a file of a caller", () => {
     expect(await readFile(inside("careful.txt"), "utf8")).toBe("x");
   });
 
+  test("of settings is stored beside others that come meanwhile, and does not wait for theirs", async () => {
+    const served = await serve();
+    const put = (folder: string, name: string) =>
+      served.ask("PUT", `/v1/config/mcp?directory=${encodeURIComponent(inside(folder))}&mcpName=${name}`, {
+        body: { type: "local", command: name },
+      });
+    const waiting = put("asked", "later");
+    const pending = async () =>
+      Object((await served.ask("GET", "/v1/approvals?state=pending")).body).approvals ?? [];
+    await expect.poll(async () => (await pending()).length).toBe(1);
+    const names = ["a", "b", "c", "d"];
+    const stored = await Promise.all(names.map((name) => put("free", name)));
+    expect(stored.map(({ status }) => status)).toEqual([204, 204, 204, 204]);
+    const file = inside("free/.sandbox-agent/config/mcp.json");
+    expect(Object.keys(JSON.parse(await readFile(file, "utf8"))).toSorted()).toEqual(names);
+    const [{ id }] = await pending();
+    await served.ask("POST", `/v1/approvals/${id}/answer`, { body: { decision: "allow_once" } });
+    expect((await waiting).status).toBe(204);
+    // What others have written in its place is not lost.
+    for (const text of ["not of JSON", "[]", "x".repeat(5 * 1024 * 1024)]) {
+      await writeFile(file, text);
+      expect((await put("free", "e")).status).toBe(409);
+      expect(await readFile(file, "utf8")).toBe(text);
+    }
+  });
+
   test("is for people and services alone", async () => {
     const served = await serve();
     const { secret } = await served.person({ kind: "agent" });
@@ -181,6 +244,56 @@ describe("a file of a caller", () => {
     expect((await call("read_file", { path: "secret" })).error.message).toContain("not for you");
     expect((await call("read_file", { path: "../x" })).error.code).toBe(-32602);
     expect((await call("read_file", {})).error.code).toBe(-32602);
+  });
+});
+
+/** The most memory that a process had so far. */
+async function peakMemory(pid: number): Promise<number> {
+  const [, kilobytes = ""] = /^VmHWM:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kilobytes) * 1024;
+}
+
+requirement(
+  "/proc",
+  process.platform === "linux",
+  "it shows the memory of a process",
+)("a large file", () => {
+  test("is streamed up and down in bounded memory", async () => {
+    const MEBIBYTE = 1024 * 1024;
+    const SIZE = 256;
+    const base = await mkdtemp(join(tmpdir(), "large-file-"));
+    const server = await ServerProcess.start({
+      ...{ base, agents: [], rules: "tool_rules: [{ name: all, condition: {}, verdict: allowed }]\n" },
+    });
+    onTestFinished(async () => {
+      await server.stop();
+      await rm(base, { recursive: true, force: true });
+    });
+    const headers = { authorization: `Bearer ${server.token}`, ...BYTES };
+    const address = `${server.address}/v1/fs/file${at("large")}`;
+    const send = async (mebibytes: number) => {
+      const piece = Buffer.alloc(MEBIBYTE, "x");
+      const pieces = Array.from({ length: mebibytes }, () => piece);
+      const sent = request(address, { method: "PUT", headers });
+      const answered = once(sent, "response");
+      await pipeline(Readable.from(pieces), sent);
+      const [response] = await answered;
+      response.resume();
+      expect(response.statusCode).toBe(200);
+    };
+    const receive = async () => {
+      const asked = request(address, { headers }).end();
+      const [response] = await once(asked, "response");
+      let bytes = 0;
+      for await (const part of response) bytes += part.length;
+      return bytes;
+    };
+    await send(8);
+    expect(await receive()).toBe(8 * MEBIBYTE);
+    const before = await peakMemory(server.pid);
+    await send(SIZE);
+    expect(await receive()).toBe(SIZE * MEBIBYTE);
+    expect((await peakMemory(server.pid)) - before).toBeLessThan((SIZE / 2) * MEBIBYTE);
   });
 });
 

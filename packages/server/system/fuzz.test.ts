@@ -1,4 +1,5 @@
-import { Agent } from "node:http";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { OBJECTS, Problem } from "@reins/api";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { z } from "zod";
@@ -6,19 +7,61 @@ import { agentsForAll } from "./fixtures/agents.ts";
 import type { Resolve } from "./fixtures/arbitraries.ts";
 import { everyOperation, serveEverything } from "./fixtures/everything.ts";
 import type { Served } from "./fixtures/home.ts";
-import { Description, expectSane, questions } from "./fixtures/questions.ts";
+import { Issuer } from "./fixtures/issuer.ts";
+import { ownedObjects } from "./fixtures/objects.ts";
+import { bent, Description, expectSane, questions } from "./fixtures/questions.ts";
 import { RpcClient } from "./fixtures/rpc-client.ts";
 
-const home = agentsForAll({ rules: "tool_rules: [{ name: all, condition: {}, verdict: allowed }]\n" });
+const home = agentsForAll({
+  rules: `tool_rules:
+  - { name: ask, condition: { tool_name_matches: [deploy] }, verdict: ask }
+  - { name: all, condition: {}, verdict: allowed }
+`,
+});
 const agent = new Agent({ keepAlive: true, maxSockets: 4 });
 afterAll(() => agent.destroy());
+
+const UPGRADE = {
+  connection: "Upgrade",
+  upgrade: "websocket",
+  "sec-websocket-version": "13",
+  "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+};
+
+/** The status of the answer to an upgrade; one that is refused is a problem. */
+async function upgradeStatus(
+  address: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<number> {
+  const { hostname, port } = new URL(address);
+  const signal = AbortSignal.timeout(20_000);
+  const sent = request({ hostname, port, path, headers: { ...UPGRADE, ...headers }, signal, agent: false });
+  sent.end();
+  const answered = await new Promise<IncomingMessage>((resolve, reject) => {
+    sent.once("error", reject).once("response", resolve);
+    sent.once("upgrade", (response, socket) => {
+      socket.destroy();
+      resolve(response);
+    });
+  });
+  const { statusCode = 0 } = answered;
+  if (statusCode === 101) return statusCode;
+  let text = "";
+  for await (const part of answered) text += part;
+  expect(answered.headers["content-type"], text).toBe("application/problem+json");
+  expect(Problem.parse(JSON.parse(text)).status).toBe(statusCode);
+  return statusCode;
+}
 
 /** How often each operation is asked in each way; a failure is repeated by its seed. */
 const RUNS = 40;
 const SEED = 20_261_115;
 /** A server with everything that there is to ask. */
-const serve = (limits: object = {}, onEnd: (end: () => Promise<void>) => void = onTestFinished) =>
-  serveEverything(home(), { limits, onEnd });
+async function serve(limits: object = {}, onEnd: (end: () => Promise<void>) => void = onTestFinished) {
+  const issuer = await Issuer.open((end) => onEnd(async () => end()));
+  return serveEverything(home(), { limits, onEnd, oidc: [issuer.settings()] });
+}
 
 describe("every operation", () => {
   let served: Served;
@@ -69,6 +112,37 @@ describe("every operation", () => {
       expect(statuses.size).toBeGreaterThan(0);
     },
   );
+});
+
+describe("a right request for what exists", () => {
+  let served: Served;
+  let people: readonly string[];
+  let make: Awaited<ReturnType<typeof ownedObjects>>;
+  const ends: (() => Promise<void>)[] = [];
+  beforeAll(async () => {
+    served = await serve({}, (end) => ends.push(end));
+    const [owner, starter] = [await served.person(), await served.person({ roles: ["admin"] })];
+    const foreign = await served.person({ tenant: "acme", roles: ["admin"] });
+    people = [owner, starter, foreign, await served.person({ kind: "agent" })].map(({ secret }) => secret);
+    make = await ownedObjects(served, home(), { owner, starter });
+  });
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+
+  const rows = [...OBJECTS.keys(), "POST /v1/acp/{server} {server}", "DELETE /v1/acp/{server} {server}"];
+  test.each(rows)("%s answers however it is bent", async (row) => {
+    const [method = ""] = row.split(" ");
+    const { path, body, headers = {} } = await make(row);
+    const sent = body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+    const type = { ...(body !== undefined && { "content-type": "application/json" }), ...headers };
+    const right = { method, path, headers: type, body: typeof body === "string" ? Buffer.from(body) : sent };
+    const property = fc.asyncProperty(bent(right), fc.constantFrom(...people), async (question, who) => {
+      const authorization = `Bearer ${who}`;
+      await expectSane(served, { ...question, headers: { ...question.headers, authorization } }, agent);
+    });
+    await fc.assert(property, { numRuns: RUNS, seed: SEED });
+  });
 });
 
 describe("every path", () => {
@@ -137,6 +211,51 @@ describe("every path", () => {
   });
 });
 
+describe("every WebSocket", () => {
+  test("answers any upgrade with a connection or a problem", async () => {
+    const served = await serve();
+    const { body } = await served.ask("POST", "/v1/processes", {
+      body: { command: "cat", interactive: true },
+    });
+    const foreign = await served.person({ tenant: "acme", roles: ["admin"] });
+    const ids = [Object(body).id, "", "%", "%ff", "%00", "..%2f..", "x".repeat(5_000), "__proto__", "a%2fb"];
+    const paths = [
+      ...ids.map((id) => `/v1/processes/${id}/terminal/ws`),
+      "/acp",
+      "/ahp",
+      "/",
+      "/ws",
+      "/v1/rpc",
+      "//",
+    ];
+    const header = fc.constantFrom(
+      ...([
+        ["sec-websocket-version", "12"],
+        ["sec-websocket-key", "short"],
+        ["sec-websocket-protocol", "a, a, \u00e9"],
+        ["sec-websocket-extensions", "permessage-deflate; server_max_window_bits=99"],
+        ["upgrade", "h2c"],
+        ["origin", "https://evil.example"],
+        ["content-length", "5"],
+        ["cookie", "reins=%ff; ="],
+      ] as const),
+    );
+    const property = fc.asyncProperty(
+      fc.constantFrom(...paths),
+      fc.array(header, { maxLength: 2 }),
+      fc.constantFrom(served.access.token, foreign.secret, "reins_nobody"),
+      async (path, more, secret) => {
+        const status = await upgradeStatus(served.address, path, {
+          authorization: `Bearer ${secret}`,
+          ...Object.fromEntries(more),
+        });
+        expect(status).toBeLessThan(500);
+      },
+    );
+    await fc.assert(property, { numRuns: 300, seed: SEED });
+  });
+});
+
 describe("a connection", () => {
   test("responds to any message, including known methods with any parameters", async () => {
     const served = await serve();
@@ -162,6 +281,9 @@ describe("a connection", () => {
       ...["get", "list", "detach", "set_metadata", "list_models"].map(
         (name) => `_sandboxagent/session/${name}`,
       ),
+      ..."agent/list agent/install fs/stat fs/read_file fs/write_file fs/move fs/upload_batch fs/list_entries"
+        .split(" ")
+        .map((name) => `_sandboxagent/${name}`),
       ...["$/cancel_request", "session/update", "toString", "__proto__", "constructor", ""],
     ];
     const params = fc.oneof(
@@ -177,6 +299,7 @@ describe("a connection", () => {
           "metadata",
           "requestId",
           "cursor",
+          ...["path", "from", "to", "contentBase64", "agent", "agentVersion", "reinstall"],
         ),
         fc.oneof(fc.constant(session), fc.constant("/"), fc.jsonValue({ maxDepth: 2 })),
       ),

@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,6 +15,7 @@ import { uiRoutes } from "../src/ui.ts";
 import { stubEntry } from "./fixtures/agent-home.ts";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import type { Served } from "./fixtures/home.ts";
+import { RpcClient } from "./fixtures/rpc-client.ts";
 import { PROBED, type Probe, probe, published } from "./fixtures/sandbox-probe.ts";
 
 const STUB = fileURLToPath(new URL("./fixtures/stub-agent.mjs", import.meta.url));
@@ -219,6 +220,57 @@ describe("the routes of Sandbox Agent", () => {
       expect((await served.ask("DELETE", `${path}${at(name)}`)).status).toBe(204);
       expect((await served.ask("GET", `${path}${at(name)}`)).status).toBe(404);
     }
+  });
+
+  test("give sessions of a user the MCP servers that it stored for their folder, as it stored them", async () => {
+    const served = await serve();
+    const folder = join(home().workspace, "with-servers");
+    await mkdir(folder);
+    const store = async (name: string, body: object, as?: string) => {
+      const query = `?directory=${encodeURIComponent(folder)}&mcpName=${name}`;
+      return (await served.ask("PUT", `/v1/config/mcp${query}`, { body, as })).status;
+    };
+    const serversIn = async (cwd: string, as?: string, mcpServers: object[] = []) => {
+      const client = await RpcClient.open(served, as === undefined ? {} : { as });
+      const { sessionId } = await client.result("session/new", { cwd, mcpServers });
+      const stream = await client.stream();
+      await client.prompt(String(sessionId), "servers");
+      await expect.poll(() => stream.said.at(-1)).toContain("servers: ");
+      stream.close();
+      return stream.said.at(-1)?.replace("servers: ", "").split(",").filter(Boolean).toSorted();
+    };
+    const local = { type: "local", command: "/bin/true", args: ["a"], env: { A: "1" } };
+    expect(await store("tools", local)).toBe(204);
+    expect(
+      await store("far", { type: "remote", url: "https://tools.example/mcp", headers: { a: "b" } }),
+    ).toBe(204);
+    expect(await store("off", { ...local, enabled: false })).toBe(204);
+    for (const wrong of [
+      { ...local, cwd: "/" },
+      { type: "remote", url: "https://x.example", oauth: {} },
+      { type: "local" },
+    ])
+      expect(await store("wrong", wrong)).toBe(400);
+    expect(await serversIn(folder)).toEqual(["far", "tools"]);
+    expect(await serversIn(home().workspace)).toEqual([]);
+    const own = { name: "tools", command: "/bin/false", args: [], env: [] };
+    expect(await serversIn(folder, undefined, [own])).toEqual(["far", "tools"]);
+    const other = await served.person({ roles: ["admin"] });
+    expect(await serversIn(folder, other.secret)).toEqual([]);
+    // What an agent or a repository writes there is not what the user stored.
+    const file = join(folder, ".sandbox-agent/config/mcp.json");
+    const stored = JSON.parse(await readFile(file, "utf8"));
+    const changed = { ...stored, tools: { ...local, command: "/bin/sh" }, planted: local };
+    await writeFile(file, JSON.stringify(changed));
+    expect(await serversIn(folder)).toEqual(["far"]);
+    await writeFile(file, JSON.stringify(stored));
+    expect(await serversIn(folder)).toEqual(["far", "tools"]);
+    const gone = `/v1/config/mcp?directory=${encodeURIComponent(folder)}&mcpName=tools`;
+    expect((await served.ask("DELETE", gone)).status).toBe(204);
+    await writeFile(file, JSON.stringify(stored));
+    expect(await serversIn(folder)).toEqual(["far"]);
+    const verdicts = await home().ledger.read({ quality: "policy_verdict", limit: 1_000 });
+    expect(JSON.stringify(verdicts)).toContain("tools.example");
   });
 
   test("run commands of their caller alone, and end what runs too long", async () => {

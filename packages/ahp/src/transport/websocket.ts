@@ -53,6 +53,7 @@ export class WebSocketListener {
       autoPong: false,
       handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
     });
+    this.#acceptor.on("wsClientError", ({ message }, socket) => this.#refuse(socket, 400, message));
   }
 
   /** Accepts an upgrade request, without authentication if it is admitted already. Never rejects. */

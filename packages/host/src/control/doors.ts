@@ -71,6 +71,8 @@ export const CLIENT_DOORS = {
   "_sandboxagent/fs/move": FILE_ACCESS,
   "_sandboxagent/fs/stat": FILE_ACCESS,
   "_sandboxagent/fs/upload_batch": FILE_ACCESS,
+  "_sandboxagent/agent/list": OWN_RECORDS,
+  "_sandboxagent/agent/install": SETTING,
   cancel: ENDS,
   "skills/update": { none: "has the agent list the skills of its host anew" },
   "host/tools/update": { none: "has the agent list the tools of its host anew" },

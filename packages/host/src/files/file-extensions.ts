@@ -46,10 +46,10 @@ const SERVED: Readonly<Record<string, Serve>> = {
   },
   [FILE_EXTENSIONS.fsWriteFile]: async (files, caller, params) => {
     const content = bytesIn(params);
-    return files.write(caller, textIn(params, "path"), oneChunk(content), content.length);
+    return files.write(caller, textIn(params, "path"), oneChunk(content), { bytes: content.length });
   },
   [FILE_EXTENSIONS.fsDeleteEntry]: (files, caller, params) =>
-    files.remove(caller, textIn(params, "path"), params.recursive === true),
+    files.remove(caller, textIn(params, "path"), { recursive: params.recursive === true }),
   [FILE_EXTENSIONS.fsMkdir]: (files, caller, params) => files.makeFolder(caller, textIn(params, "path")),
   [FILE_EXTENSIONS.fsMove]: (files, caller, params) =>
     files.move(caller, {

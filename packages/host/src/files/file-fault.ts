@@ -8,6 +8,7 @@ export type FileFaultCode =
   | "forbidden"
   | "not_found"
   | "conflict"
+  | "precondition_failed"
   | "too_large"
   | "unavailable"
   | "not_implemented";
@@ -71,6 +72,7 @@ const RPC_CODES: Readonly<Record<FileFaultCode, number>> = {
   forbidden: REFUSED,
   not_found: CODE.notFound,
   conflict: CODE.invalidParams,
+  precondition_failed: CODE.invalidParams,
   too_large: CODE.invalidParams,
   unavailable: CODE.internal,
   not_implemented: CODE.methodNotFound,

@@ -1,11 +1,21 @@
 import type { Stats } from "node:fs";
 import { basename, join, sep } from "node:path";
 import type { Readable } from "node:stream";
+import { KeyedQueue } from "@reins/kit";
 import { reachesAll } from "../governor/session-folders.ts";
 import type { CallerAccess, FileCaller } from "./caller-access.ts";
 import { FileFault, onPath } from "./file-fault.ts";
 import { HeldFolder } from "./held-folder.ts";
-import { placeUnpacked, putFile, tooLarge, type UploadLimits, unpack } from "./unpack.ts";
+import {
+  expectVersion,
+  type Precondition,
+  placeUnpacked,
+  putFile,
+  tooLarge,
+  type UploadLimits,
+  unpack,
+  versionOf,
+} from "./unpack.ts";
 
 const LIMITS: UploadLimits = { bytes: 16 * 2 ** 30, entries: 20_000 };
 
@@ -40,6 +50,8 @@ const CHUNK = 256 * 1024;
 export class FileService {
   readonly #access: CallerAccess;
   readonly #limits: UploadLimits;
+  /** Changes by version, one at a time for a file. */
+  readonly #changes = new KeyedQueue();
 
   constructor(access: CallerAccess, limits: Partial<UploadLimits> = {}) {
     this.#access = access;
@@ -93,10 +105,9 @@ export class FileService {
           `${path} has other names (hard links), which may be those of others`,
         );
       }
-      const { size, mtimeMs, mtime, ino } = stats;
+      const { size, mtime } = stats;
       return {
-        ...{ path, size, modified: mtime },
-        version: [ino, size, Math.round(mtimeMs * 1_000)].map((part) => part.toString(36)).join("-"),
+        ...{ path, size, modified: mtime, version: versionOf(stats) },
         stream: (start, last) => {
           const bytes = file.createReadStream({ start, end: last, highWaterMark: CHUNK });
           bytes.once("close", () => void end(bytes.readableEnded ? "completed" : "failed"));
@@ -118,7 +129,10 @@ export class FileService {
     caller: FileCaller,
     given: string,
     body: AsyncIterable<Uint8Array>,
-    bytes?: number,
+    {
+      bytes,
+      precondition,
+    }: { readonly bytes?: number | undefined; readonly precondition?: Precondition | undefined } = {},
   ): Promise<{ readonly path: string; readonly bytesWritten: number }> {
     const { signal } = caller;
     const limits = this.#limits;
@@ -128,7 +142,8 @@ export class FileService {
     const [{ path, real } = NOWHERE] = access.targets;
     return this.#access.perform(access, (note) =>
       within(HeldFolder.parent(real, { make: true }), async (folder) => {
-        const wanted = { limits, signal, path };
+        const exclusively = <Result>(run: () => Promise<Result>) => this.#changes.run(real, run);
+        const wanted = { limits, signal, path, precondition, exclusively };
         const { bytesWritten, hash } = await putFile(folder, basename(real), body, wanted);
         await folder.sync();
         note({ path: real, content_hash: hash });
@@ -148,15 +163,25 @@ export class FileService {
   }
 
   /** Removes an entry; of a link, the link. */
-  async remove(caller: FileCaller, given: string, recursive = false): Promise<{ readonly path: string }> {
+  async remove(
+    caller: FileCaller,
+    given: string,
+    {
+      recursive = false,
+      precondition,
+    }: { readonly recursive?: boolean; readonly precondition?: Precondition | undefined } = {},
+  ): Promise<{ readonly path: string }> {
     const more = recursive ? { recursive } : {};
     const access = await this.#access.resolve(caller, "fs/delete_entry", { path: given }, more);
     const [{ path, real } = NOWHERE] = access.targets;
     return this.#access.perform(access, async () => {
-      await within(HeldFolder.parent(real), async (folder) => {
-        await folder.remove(basename(real), { recursive });
-        await folder.sync();
-      });
+      await within(HeldFolder.parent(real), (folder) =>
+        this.#changes.run(real, async () => {
+          expectVersion(await folder.look(basename(real)), precondition, path);
+          await folder.remove(basename(real), { recursive });
+          await folder.sync();
+        }),
+      );
       return { path };
     });
   }

@@ -20,6 +20,27 @@ interface Wanted {
   readonly mode?: number | undefined;
   /** Its path, for errors. */
   readonly path: string;
+  readonly precondition?: Precondition | undefined;
+  /** Runs the last check and the replacement, one after another for a file. */
+  readonly exclusively?: (<Result>(run: () => Promise<Result>) => Promise<Result>) | undefined;
+}
+
+/** Whether a file may be changed that has this version; undefined where there is none. */
+export type Precondition = (version: string | undefined) => boolean;
+
+/** Names the content of a file: changes with it. */
+export function versionOf({ ino, size, mtimeMs }: Pick<Stats, "ino" | "size" | "mtimeMs">): string {
+  return [ino, size, Math.round(mtimeMs * 1_000)].map((part) => part.toString(36)).join("-");
+}
+
+/** Throws unless a precondition holds. */
+export function expectVersion(
+  found: Stats | undefined,
+  precondition: Precondition | undefined,
+  path: string,
+): void {
+  if (!precondition || precondition(found && versionOf(found))) return;
+  throw new FileFault("precondition_failed", `${path} is not in the version that was named; read it again`);
 }
 
 /** Writes a file as it arrives: under another name, which replaces the file when all of it is on the disk. */
@@ -27,9 +48,10 @@ export async function putFile(
   folder: HeldFolder,
   name: string,
   body: AsyncIterable<Uint8Array>,
-  { limits, signal, mode, path }: Wanted,
+  { limits, signal, mode, path, precondition, exclusively = (run) => run() }: Wanted,
 ): Promise<{ readonly bytesWritten: number; readonly hash: string }> {
   const before = await expectReplaceable(folder, name, path);
+  expectVersion(before, precondition, path);
   const hasher = await blake3Hasher();
   const made = await folder.create();
   let bytesWritten = 0;
@@ -49,8 +71,10 @@ export async function putFile(
       await made.file.close();
     }
     signal.throwIfAborted();
-    await expectReplaceable(folder, name, path);
-    await folder.place(folder, made.name, name, { replaces: true });
+    await exclusively(async () => {
+      expectVersion(await expectReplaceable(folder, name, path), precondition, path);
+      await folder.place(folder, made.name, name, { replaces: true });
+    });
     return { bytesWritten, hash: hasher.digest() };
   } catch (error) {
     await folder.discard(made.name);

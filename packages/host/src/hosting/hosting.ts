@@ -20,6 +20,7 @@ import type { ReaperOptions } from "../hub/reaper.ts";
 import { Kills } from "../kill/kills.ts";
 import { EventLog } from "../log/event-log.ts";
 import type { Hole } from "../log/logged-event.ts";
+import { FolderServers } from "../mcp/folder-servers.ts";
 import { ToolPins } from "../mcp/tool-pins.ts";
 import { Daemons } from "../native/daemons.ts";
 import { Subagents } from "../native/subagents.ts";
@@ -90,6 +91,8 @@ export class Hosting {
   readonly skills: SkillLibrary;
   /** The files of callers of the API. */
   readonly files: FileService;
+  /** The MCP servers that users stored for folders. */
+  readonly folderServers: FolderServers;
   /** Has the install of an agent for a principal decided, and runs it. */
   readonly governInstall: <Value>(
     principal: Principal,
@@ -118,6 +121,7 @@ export class Hosting {
       | "offers"
       | "skills"
       | "files"
+      | "folderServers"
       | "governInstall"
       | "commands"
       | "redact"
@@ -134,6 +138,7 @@ export class Hosting {
     this.offers = parts.offers;
     this.skills = parts.skills;
     this.files = parts.files;
+    this.folderServers = parts.folderServers;
     this.governInstall = parts.governInstall;
     this.commands = parts.commands;
     this.redact = parts.redact;
@@ -191,6 +196,7 @@ export class Hosting {
         ...{ harness, folders, onError, entry: catalogue.entry(NATIVE_AGENT), hub: () => late.promise },
       });
       const files = new FileService(access);
+      const folderServers = await FolderServers.open(harness.home);
       const governed: Hosting["governInstall"] = (principal, install, run, waiting) => {
         const parts = { harness, entry: catalogue.entry(NATIVE_AGENT), onError };
         return governInstall(parts, principal, install, run, waiting);
@@ -220,7 +226,16 @@ export class Hosting {
       opened = log;
       const idleScheduler = (hub: Hub) => new Daemons({ hub, harness, onError });
       const prune = (before: Date) => runs.prune(before);
-      const hub = await Hub.open({ ...options, host, log, files, idleScheduler, prune, onError });
+      const hub = await Hub.open({
+        ...options,
+        host,
+        log,
+        files,
+        folderServers,
+        idleScheduler,
+        prune,
+        onError,
+      });
       opened = hub;
       late.resolve(hub);
       await swept;
@@ -238,6 +253,7 @@ export class Hosting {
           offers,
           skills,
           files,
+          folderServers,
           commands,
           redact,
           register,

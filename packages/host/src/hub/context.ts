@@ -3,6 +3,7 @@ import type { Clock } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
 import type { Descent } from "../control/scope.ts";
 import type { EventLog } from "../log/event-log.ts";
+import type { FolderServers } from "../mcp/folder-servers.ts";
 import type { Askable } from "../sessions/session-clients.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { Sessions } from "../sessions/sessions.ts";
@@ -17,6 +18,8 @@ export interface HubContext {
   readonly pool: AgentPool;
   /** Wakes sessions between prompts, where daemons are served. */
   readonly idleScheduler: IdleScheduler | undefined;
+  /** The MCP servers that users stored for folders, where they are served. */
+  readonly folderServers?: Pick<FolderServers, "serversFor"> | undefined;
   /** Receives errors of background work. */
   readonly onError: (error: unknown) => void;
   /** The connections of a session that can be asked now. */

@@ -15,6 +15,18 @@ import type { SessionRecord } from "../sessions/session-record.ts";
 import type { Connection } from "./connection.ts";
 import type { Hub } from "./hub.ts";
 
+/** The methods by which clients list and install agents, where the server has an admin API. */
+const AGENT_EXTENSIONS = {
+  agentList: "_sandboxagent/agent/list",
+  agentInstall: "_sandboxagent/agent/install",
+} as const;
+
+/** Lists and installs agents as `/v1/agents` does. Rejects with an {@link RpcError}. */
+export interface AgentMethods {
+  list(principal: Principal): Promise<JsonObject>;
+  install(principal: Principal, params: JsonObject): Promise<JsonObject>;
+}
+
 /** The methods beside ACP's own that every session has, by the capability that announces each. */
 export const EXTENSIONS = {
   sessionDetach: "_sandboxagent/session/detach",
@@ -24,6 +36,7 @@ export const EXTENSIONS = {
   sessionList: "_sandboxagent/session/list",
   sessionGet: "_sandboxagent/session/get",
   ...FILE_EXTENSIONS,
+  ...AGENT_EXTENSIONS,
 } as const;
 
 const MAX_METADATA = 64 * 1024;
@@ -43,6 +56,8 @@ const HANDLERS: ReadonlyMap<string, Extension> = new Map<string, Extension>([
   [EXTENSIONS.sessionSetMetadata, setMetadata],
   [EXTENSIONS.sessionList, list],
   [EXTENSIONS.sessionGet, get],
+  [EXTENSIONS.agentList, (hub, { principal }) => agentMethods(hub).list(principal)],
+  [EXTENSIONS.agentInstall, (hub, { principal }, params) => agentMethods(hub).install(principal, params)],
   ...Object.values(FILE_EXTENSIONS).map((method): [string, Extension] => [method, fileExtension(method)]),
 ]);
 
@@ -51,6 +66,11 @@ function fileExtension(method: string): Extension {
     if (!files) throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
     return serveFileMethod(files, { principal, signal }, method, params);
   };
+}
+
+function agentMethods({ agents }: Hub): AgentMethods {
+  if (agents) return agents;
+  throw new RpcError(CODE.methodNotFound, "agents are not managed here");
 }
 
 const UNLIMITED = new AbortController().signal;
@@ -230,14 +250,17 @@ export async function listingOf(
 }
 
 /** The response of an agent to `initialize`, with the capabilities that the hub adds to every agent. */
-export function withCapabilities(initialized: JsonObject): JsonObject {
+export function withCapabilities(initialized: JsonObject, { managesAgents = false } = {}): JsonObject {
   const own = membersOf(initialized.agentCapabilities);
-  const flags = Object.keys(EXTENSIONS).map((name) => [name, true]);
+  const known = Object.entries(EXTENSIONS).filter(
+    ([name]) => managesAgents || !Object.hasOwn(AGENT_EXTENSIONS, name),
+  );
+  const flags = known.map(([name]) => [name, true]);
   const extensions = {
     ...Object.fromEntries(flags),
     sessionEndedNotification: true,
     sessionAgentMeta: true,
-    methods: Object.values(EXTENSIONS),
+    methods: known.map(([, method]) => method),
   };
   const agentCapabilities = {
     ...own,

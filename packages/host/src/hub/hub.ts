@@ -7,6 +7,7 @@ import type { FileService } from "../files/file-service.ts";
 import type { AgentHost, HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Cursor } from "../log/logged-event.ts";
+import type { FolderServers } from "../mcp/folder-servers.ts";
 import { type Ending, Session } from "../sessions/session.ts";
 import type { SessionClients } from "../sessions/session-clients.ts";
 import type { SessionMode, SessionRecord } from "../sessions/session-record.ts";
@@ -18,7 +19,7 @@ import { HISTORY, historyOf, join, loadOrResume, replay } from "./attach.ts";
 import { ClientMessages } from "./client-messages.ts";
 import { Connection } from "./connection.ts";
 import type { ConnectionOptions, HubContext, IdleScheduler } from "./context.ts";
-import { extend, isExtension, listingOf, withCapabilities } from "./extensions.ts";
+import { type AgentMethods, extend, isExtension, listingOf, withCapabilities } from "./extensions.ts";
 import type { Outlet } from "./feed.ts";
 import { closeSession, deleteSession, forwardOutside, forwardToAgent } from "./forward.ts";
 import { Reaper, type ReaperOptions, restartAgent } from "./reaper.ts";
@@ -34,6 +35,8 @@ export interface HubOptions extends ReaperOptions {
   readonly clock?: Clock;
   /** The files of clients, where they are served. */
   readonly files?: FileService | undefined;
+  /** The MCP servers that users stored for folders. */
+  readonly folderServers?: Pick<FolderServers, "serversFor"> | undefined;
   /** Wakes sessions between prompts. */
   readonly idleScheduler?: ((hub: Hub) => IdleScheduler) | undefined;
   /** Sees every message between clients and sessions. */
@@ -76,6 +79,9 @@ export class Hub implements HubContext {
   readonly idleScheduler: IdleScheduler | undefined;
   /** The files of clients, where they are served. */
   readonly files: FileService | undefined;
+  readonly folderServers: Pick<FolderServers, "serversFor"> | undefined;
+  /** Lists and installs agents; set by the admin API. */
+  agents: AgentMethods | undefined;
   /** Sees every message between clients and sessions. */
   readonly tap: WireTap | undefined;
   readonly onError: (error: unknown) => void;
@@ -94,6 +100,7 @@ export class Hub implements HubContext {
     this.clock = options.clock ?? systemClock;
     this.tap = options.tap;
     this.files = options.files;
+    this.folderServers = options.folderServers;
     this.onError = options.onError ?? (() => undefined);
     this.sessions = new Sessions(this);
     this.pool = new AgentPool({
@@ -360,6 +367,6 @@ export class Hub implements HubContext {
     if (connection.agent === undefined)
       throw new RpcError(CODE.invalidParams, "initialize has to name an agent");
     const agent = await this.pool.acquire(connection.agent, connection.principal);
-    return withCapabilities(agent.initialized);
+    return withCapabilities(agent.initialized, { managesAgents: this.agents !== undefined });
   }
 }

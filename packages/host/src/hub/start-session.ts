@@ -11,8 +11,9 @@ import { agentOf, hasServers, lendsTools, rootsIn, rootsOf } from "./resume.ts";
 export async function startSession(
   hub: HubContext,
   connection: Connection,
-  { params, signal }: SessionCall,
+  { params: given, signal }: SessionCall,
 ): Promise<unknown> {
+  const params = await withFolderServers(hub, connection, given);
   const name = agentIn(params) ?? connection.agent;
   if (name === undefined) throw new RpcError(CODE.invalidParams, "session/new has to name an agent");
   const apart = hasServers(params) || lendsTools(connection) ? randomUUID() : undefined;
@@ -26,6 +27,22 @@ export async function startSession(
     if (child !== undefined && agent.process) await hub.pool.end(agent, "its session could not be started");
     throw error;
   }
+}
+
+/** What a client asked for, with the MCP servers that its user stored for the folder, but for names that it uses itself. */
+async function withFolderServers(
+  { folderServers }: HubContext,
+  { principal, descent }: Connection,
+  params: JsonObject,
+): Promise<JsonObject> {
+  const stored = descent ? [] : ((await folderServers?.serversFor(principal, params.cwd)) ?? []);
+  if (stored.length === 0) return params;
+  const named: readonly unknown[] = Array.isArray(params.mcpServers) ? params.mcpServers : [];
+  const taken = new Set(named.map((server) => membersOf(server).name));
+  return {
+    ...params,
+    mcpServers: [...named, ...stored.filter((server) => !taken.has(membersOf(server).name))],
+  };
 }
 
 /** Starts a session that continues from where another is. */

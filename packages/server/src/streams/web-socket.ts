@@ -264,6 +264,10 @@ export class WebSocketAcceptor {
       const header = this.#headers.get(request);
       if (header !== undefined) headers.push(header);
     });
+    this.#acceptor.on("wsClientError", ({ message }, socket) => {
+      const headers = { "sec-websocket-version": "13" };
+      closeWithProblem(socket, new HttpProblem("invalid", message, { headers }));
+    });
   }
 
   /** Accepts an upgrade, with an additional response header. */

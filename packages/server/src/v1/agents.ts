@@ -1,3 +1,4 @@
+import { CODE, RpcError } from "@reins/acp";
 import type { AgentEntry, Installed, InstallOptions, InstallProgress, PlannedInstall } from "@reins/agents";
 import {
   type AgentInstallProgress,
@@ -5,11 +6,18 @@ import {
   agentsOperations,
   type ProblemCode,
 } from "@reins/api";
-import { type Hosting, type InstallGovernor, verifyAgent as proveAgent, REFUSED } from "@reins/host";
+import {
+  type AgentMethods,
+  type Hosting,
+  type InstallGovernor,
+  verifyAgent as proveAgent,
+  REFUSED,
+} from "@reins/host";
 import { errorMessage, SingleFlight, type SseWriter, sseText } from "@reins/kit";
-import { actorOf, isAdmin, isOperator } from "@reins/supervisor";
-import { required } from "../access/authenticator.ts";
-import { HttpProblem } from "../problems.ts";
+import { actorOf, type Harness, isAdmin, isOperator } from "@reins/supervisor";
+import { z } from "zod";
+import { requireAudience, required } from "../access/authenticator.ts";
+import { frameworkProblem, HttpProblem } from "../problems.ts";
 import type { AuthorizedCall, ResponseBody, Routes } from "../routes/router.ts";
 import {
   type AgentRegistry,
@@ -62,6 +70,26 @@ export class AgentsRoutes implements Routes {
     router.handle(restartAgentProcess, (call) => this.#restart(call));
   };
 
+  /** The same for clients of ACP, by methods. */
+  methods(harness: Harness): AgentMethods {
+    return {
+      list: (principal) => rpcProblems(async () => ({ ...(await this.#list({ principal, harness })) })),
+      install: (principal, params) =>
+        rpcProblems(async () => {
+          requireAudience(installAgent.audience, principal);
+          const { success, data, error } = InstallParams.safeParse(params);
+          if (!success) throw new HttpProblem("invalid", z.prettifyError(error));
+          const { agent, agentVersion, agentProcessVersion, ...asked } = data;
+          const body = {
+            agent_version: agentVersion,
+            agent_process_version: agentProcessVersion,
+            ...asked,
+          };
+          return { ...(await this.#installWhole({ params: { agent }, body, principal, harness })) };
+        }),
+    };
+  }
+
   /** Cancels running installs and verifications. */
   async close(): Promise<void> {
     this.#closing.abort();
@@ -71,7 +99,7 @@ export class AgentsRoutes implements Routes {
     return required(this.#options.hosting);
   }
 
-  async #list(call: AuthorizedCall): Promise<ResponseBody<typeof listAgents>> {
+  async #list(call: Caller): Promise<ResponseBody<typeof listAgents>> {
     const registry = await this.#options.agents();
     const hosting = await this.#hosting();
     const [processes, found, published] = await Promise.all([
@@ -111,7 +139,7 @@ export class AgentsRoutes implements Routes {
   }
 
   #around(
-    { principal }: AuthorizedCall,
+    { principal }: Caller,
     registry: AgentRegistry,
     agent: string,
     seen: Pick<AgentSurroundings, "running" | "published">,
@@ -269,7 +297,35 @@ interface Installation {
   readonly govern: InstallGovernor;
 }
 
-type InstallCall = AuthorizedCall<typeof installAgent>;
+type InstallCall = Pick<AuthorizedCall<typeof installAgent>, "params" | "body" | "principal" | "harness">;
+type Caller = Pick<AuthorizedCall, "principal" | "harness">;
+
+const Version = z.string().min(1).max(128).optional();
+
+/** The parameters of an install by a method, with the names of both forms. */
+const InstallParams = z.object({
+  agent: z.string().min(1).max(128),
+  reinstall: z.boolean().optional(),
+  ...{ agentVersion: Version, agent_version: Version },
+  ...{ agentProcessVersion: Version, agent_process_version: Version },
+});
+
+const RPC_CODES: Readonly<Partial<Record<string, number>>> = {
+  ...{ invalid: CODE.invalidParams, not_found: CODE.notFound, conflict: CODE.invalidParams },
+  ...{ forbidden: REFUSED },
+};
+
+/** Runs a handler and maps its problems to errors of JSON-RPC. */
+async function rpcProblems<Result>(run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    const known = frameworkProblem(error);
+    if (!known) throw error;
+    const { code, detail } = known.problem;
+    throw new RpcError(RPC_CODES[code] ?? CODE.internal, detail, { reins: { code } });
+  }
+}
 
 type ProbeProgress = Parameters<NonNullable<Parameters<typeof proveAgent>[0]["onProgress"]>>[0];
 
@@ -310,7 +366,7 @@ function entryIn({ catalogue }: AgentRegistry, id: string): AgentEntry {
 }
 
 /** What a running agent has reported about itself. */
-async function toldBy({ hub }: Hosting, { principal }: AuthorizedCall, { id }: AgentEntry) {
+async function toldBy({ hub }: Hosting, { principal }: Caller, { id }: AgentEntry) {
   const running = (await hub.running()).find(({ entry }) => entry.id === id);
   const { modes, models, configOptions } = await hub.settingsOfAgent(principal, id);
   return {

@@ -101,7 +101,7 @@ export function commandRoutes(hosting: () => Promise<Hosting>, options: CommandR
       );
       router.upgrade(TERMINAL, async (request, socket, head, caller) => {
         const { harness, principal } = await authorize(options.harness, caller.id);
-        const id = decodeURIComponent(pathOf(request).split("/").at(3) ?? "");
+        const id = pathOf(request).split("/").at(3) ?? "";
         const service = await commands();
         await callerProblems(async () => {
           if (!service.get(principal, id).tty)

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { configOperations } from "@reins/api";
 import { type FileCaller, FileFault, type FileService, type Hosting } from "@reins/host";
@@ -10,19 +10,13 @@ import type { LongPollCall, Routes } from "../routes/router.ts";
 import { callerOf } from "./files.ts";
 
 const MOST_BYTES = 4 * 1024 * 1024;
+const MOST_ATTEMPTS = 8;
 const DONE = { status: 204 } as const;
 
 /** What Sandbox Agent's clients store for a folder, in files of the folder by the names that it uses. */
 export function configRoutes(hosting: () => Promise<Hosting>): Routes {
-  /** One change at a time, so that none is lost. */
-  let changing: Promise<unknown> = Promise.resolve();
   const stored = async (call: LongPollCall, kind: "mcp" | "skills", directory: string) =>
     new StoredConfigs((await required(hosting)).files, callerOf({ ...call, query: {} }), kind, directory);
-  const change = (run: () => Promise<void>) => {
-    const next = changing.then(run, run);
-    changing = next.catch(() => undefined);
-    return callerProblems(() => next);
-  };
   return {
     name: "config",
     mount(router) {
@@ -38,22 +32,30 @@ export function configRoutes(hosting: () => Promise<Hosting>): Routes {
       });
       router.longPoll(putMcpConfig, async (call) => {
         const { directory, mcpName } = call.query;
-        await change(async () => (await stored(call, "mcp", directory)).set(mcpName, call.body));
+        await callerProblems(async () => {
+          const { folderServers } = await required(hosting);
+          folderServers.expect(mcpName, call.body);
+          const folder = await (await stored(call, "mcp", directory)).set(mcpName, call.body);
+          await folderServers.note(call.principal, folder ?? directory, mcpName, call.body);
+        });
         return DONE;
       });
       router.longPoll(putSkillsConfig, async (call) => {
         const { directory, skillName } = call.query;
-        await change(async () => (await stored(call, "skills", directory)).set(skillName, call.body));
+        await callerProblems(async () => (await stored(call, "skills", directory)).set(skillName, call.body));
         return DONE;
       });
       router.longPoll(deleteMcpConfig, async (call) => {
         const { directory, mcpName } = call.query;
-        await change(async () => (await stored(call, "mcp", directory)).set(mcpName, undefined));
+        await callerProblems(async () => {
+          const folder = await (await stored(call, "mcp", directory)).set(mcpName, undefined);
+          await (await required(hosting)).folderServers.note(call.principal, folder ?? directory, mcpName);
+        });
         return DONE;
       });
       router.longPoll(deleteSkillsConfig, async (call) => {
         const { directory, skillName } = call.query;
-        await change(async () => (await stored(call, "skills", directory)).set(skillName, undefined));
+        await callerProblems(async () => (await stored(call, "skills", directory)).set(skillName, undefined));
         return DONE;
       });
     },
@@ -73,34 +75,60 @@ class StoredConfigs {
   }
 
   async get(name: string): Promise<{ readonly status: 200; readonly text: string }> {
-    const entry = (await this.#read()).get(name);
+    const entry = (await this.#read()).entries.get(name);
     if (entry === undefined) throw new HttpProblem("not_found", `nothing is stored as ${name}`);
     return { status: 200, text: JSON.stringify(entry) };
   }
 
-  /** Stores an entry, or removes it. */
-  async set(name: string, entry: object | undefined): Promise<void> {
-    const entries = await this.#read();
-    if (entry) entries.set(name, entry);
-    else if (!entries.delete(name)) return;
-    const text = Buffer.from(`${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`);
-    if (text.length > MOST_BYTES) throw new HttpProblem("too_large", `${this.#path} would be too large`);
-    await this.#files.write(this.#caller, this.#path, Readable.from([text]), text.length);
+  /**
+   * Stores an entry, or removes it: in what others have stored meanwhile, because a person may be asked about it. Returns
+   * the folder if its file was written.
+   */
+  async set(name: string, entry: object | undefined): Promise<string | undefined> {
+    for (let attempt = 1; ; attempt += 1) {
+      const { entries, version } = await this.#read();
+      if (entry) entries.set(name, entry);
+      else if (!entries.delete(name)) return undefined;
+      const text = Buffer.from(`${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`);
+      if (text.length > MOST_BYTES) throw new HttpProblem("too_large", `${this.#path} would be too large`);
+      const precondition = (found: string | undefined) => found === version;
+      try {
+        const { path } = await this.#files.write(this.#caller, this.#path, Readable.from([text]), {
+          ...{ bytes: text.length, precondition },
+        });
+        return dirname(dirname(dirname(path)));
+      } catch (error) {
+        const isChanged = error instanceof FileFault && error.code === "precondition_failed";
+        if (!isChanged) throw error;
+        if (attempt === MOST_ATTEMPTS) throw new HttpProblem("conflict", error.message, { cause: error });
+      }
+    }
   }
 
-  async #read(): Promise<Map<string, unknown>> {
-    try {
-      const file = await this.#files.open(this.#caller, this.#path);
-      if (file.size > MOST_BYTES || file.size === 0) {
-        await file.close();
-        return new Map();
-      }
-      const chunks: Buffer[] = await file.stream(0, file.size - 1).toArray();
-      const value = parseBody(Buffer.concat(chunks).toString());
-      return new Map(isRecord(value) ? Object.entries(value) : []);
-    } catch (error) {
-      if (error instanceof FileFault && error.code === "not_found") return new Map();
+  async #read(): Promise<{ readonly entries: Map<string, unknown>; readonly version?: string }> {
+    const file = await this.#files.open(this.#caller, this.#path).catch((error: unknown) => {
+      if (error instanceof FileFault && error.code === "not_found") return undefined;
       throw error;
-    }
+    });
+    if (!file) return { entries: new Map() };
+    const { size, version } = file;
+    if (size === 0 || size > MOST_BYTES) await file.close();
+    if (size === 0) return { entries: new Map(), version };
+    const chunks: Buffer[] = size > MOST_BYTES ? [] : await file.stream(0, size - 1).toArray();
+    const entries = entriesIn(Buffer.concat(chunks));
+    // What others have written there is not replaced.
+    if (!entries)
+      throw new HttpProblem("conflict", `${this.#path} is too large, or no object of JSON; remove it`);
+    return { entries, version };
+  }
+}
+
+function entriesIn(bytes: Buffer): Map<string, unknown> | undefined {
+  try {
+    const value = parseBody(bytes.toString());
+    return isRecord(value) ? new Map(Object.entries(value)) : undefined;
+  } catch (error) {
+    if (error instanceof HttpProblem) return undefined;
+    throw error;
   }
 }

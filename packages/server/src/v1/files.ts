@@ -31,7 +31,9 @@ export function fileRoutes(hosting: () => Promise<Hosting>): Routes {
         const bytes = length === undefined ? undefined : Number(length);
         return {
           status: 200,
-          body: await (await files()).write(callerOf(call), call.query.path, call.bytes, bytes),
+          body: await (await files()).write(callerOf(call), call.query.path, call.bytes, {
+            ...{ bytes, precondition: preconditionOf(call) },
+          }),
         };
       });
       router.transfer(fileOperations.uploadBatch, async (call) => {
@@ -44,11 +46,15 @@ export function fileRoutes(hosting: () => Promise<Hosting>): Routes {
       });
       router.transfer(fileOperations.removeFile, async (call) => ({
         status: 200,
-        body: await (await files()).remove(callerOf(call), call.query.path),
+        body: await (await files()).remove(callerOf(call), call.query.path, {
+          precondition: preconditionOf(call),
+        }),
       }));
       router.transfer(fileOperations.removeEntry, async (call) => ({
         status: 200,
-        body: await (await files()).remove(callerOf(call), call.query.path, call.query.recursive === "true"),
+        body: await (await files()).remove(callerOf(call), call.query.path, {
+          ...{ recursive: call.query.recursive === "true", precondition: preconditionOf(call) },
+        }),
       }));
       router.transfer(fileOperations.makeFolder, async (call) => ({
         status: 200,
@@ -78,6 +84,17 @@ export function callerOf(call: LongPollCall & { readonly query: object }): FileC
   const session =
     "session_id" in query && typeof query.session_id === "string" ? query.session_id : undefined;
   return { principal, session, signal: gone.signal };
+}
+
+/** What `If-Match` and `If-None-Match` demand of a file (RFC 9110); undefined without them. */
+function preconditionOf({ request }: LongPollCall): ((version: string | undefined) => boolean) | undefined {
+  const [wanted, unwanted] = [headerOf(request, "if-match"), headerOf(request, "if-none-match")];
+  if (wanted === undefined && unwanted === undefined) return undefined;
+  const names = (tags: string, version: string | undefined) =>
+    version !== undefined &&
+    (tags.trim() === "*" || tags.split(",").some((tag) => tag.trim() === `"${version}"`));
+  return (version) =>
+    (wanted === undefined || names(wanted, version)) && (unwanted === undefined || !names(unwanted, version));
 }
 
 /** A part of a file that a client asks for, both ends included. */

@@ -243,7 +243,7 @@ function enforcementOf(
 /** The running processes that the caller may see, oldest first. */
 export async function shownProcesses(
   { register, hub }: Hosting,
-  { principal, harness }: AuthorizedCall,
+  { principal, harness }: Pick<AuthorizedCall, "principal" | "harness">,
   agent?: string,
 ): Promise<AgentProcess[]> {
   const admin = isAdmin(principal);

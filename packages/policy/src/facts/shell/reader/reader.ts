@@ -16,6 +16,9 @@ const DEADLINE_MS = 100;
  */
 const MEMORY = { initial: 512, maximum: 1_024 };
 
+/** Of the types of the web, this is all that is used. */
+declare const WebAssembly: { readonly Memory: new (pages: typeof MEMORY) => object };
+
 let loading: Promise<ParseText> | undefined;
 
 /**

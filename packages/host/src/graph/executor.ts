@@ -20,6 +20,8 @@ export interface ActionCall {
   readonly context: readonly string[];
   /** The same for the same attempt, also after a restart. */
   readonly key: string;
+  /** The same for all attempts of an iteration: with it, the same request twice is one effect. */
+  readonly effectKey: string;
   /** Takes the share of the run's tokens that it may use; `undefined` for no limit. */
   readonly takeTokens: AttemptRequest["takeTokens"];
   /** The key of a child session for an agent, the same after a restart; `undefined` in a run that does not last. */
@@ -75,7 +77,7 @@ export interface PerformedAction {
   /** Where the executor has one of its own. */
   readonly summary?: string | undefined;
   readonly isError?: boolean;
-  /** Whether a part of it may have been done in an earlier process without a result. */
+  /** Whether it, or a part of it, may have been done without a result. */
   readonly isUnknown?: boolean;
   /** Why a part of it was not allowed, which ended it. */
   readonly refused?: string | undefined;

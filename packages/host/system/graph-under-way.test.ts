@@ -88,6 +88,33 @@ test("a run that is canceled as soon as it is found does nothing", async () => {
   expect(await textIn(join(home.workspace, "done.txt"))).toBe("after\n");
 });
 
+test("a wait that is ended has not waited: nothing follows it", async () => {
+  const home = await openGraphHome();
+  const wait = { id: "wait", executor: { type: "runtime", target: "wait" }, input: { seconds: 2_000_000 } };
+  const after = command("after", "echo after >> done.txt", { depends_on: ["wait"] });
+  const { run_id } = await home.start([wait, after], {}, { persist: true });
+  await expect.poll(async () => (await home.get(run_id)).actions[0]?.status).toBe("running");
+  await home.hosting.graphs.cancel(home.principal, run_id, ["wait"]);
+  const canceled = await home.ended(run_id);
+  expect(canceled.actions.map(({ status }) => status)).toEqual(["canceled", "canceled"]);
+  const late = await home.run([{ ...wait, budget: { seconds: 0.2 } }, after]);
+  expect(late.actions.map(({ status }) => status)).toEqual(["failed", "canceled"]);
+  expect(await textIn(join(home.workspace, "done.txt"))).toBeUndefined();
+});
+
+test("an input that no executor takes is refused in words", async () => {
+  const home = await openGraphHome();
+  const wait = { id: "wait", executor: { type: "runtime", target: "wait" } };
+  await expect(home.start([{ ...wait, input: { seconds: "1" } }])).rejects.toThrow(
+    /^actions\.0\.input: ✖ .*expected number.*\n\s+→ at seconds$/,
+  );
+  const late = await home.run([
+    command("number", "echo 1"),
+    { ...wait, input: { seconds: { $ref: "action:number.output" } } },
+  ]);
+  expect(late.actions[1]).toMatchObject({ status: "failed", status_reason: expect.stringMatching(/^✖ /) });
+});
+
 test("a run that cannot begin has failed, and is not continued after a restart", async () => {
   const home = await openGraphHome();
   const begin = vi.spyOn(JournalEngine.prototype, "start").mockRejectedValue(new Error("no room"));

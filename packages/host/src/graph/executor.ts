@@ -6,6 +6,8 @@ import type {
   ObservationLimits,
   RunScope,
 } from "@reins/graph";
+import { errorMessage } from "@reins/kit";
+import { z } from "zod";
 import type { ActionDetails } from "./graph-run.ts";
 import type { RunPlace } from "./run-place.ts";
 
@@ -125,4 +127,9 @@ export async function beginOnce(scope: RunScope, name: string): Promise<boolean>
     return true;
   });
   return isFirst;
+}
+
+/** Why something failed, in words; an input that does not fit its schema too. */
+export function reasonOf(error: unknown): string {
+  return error instanceof z.ZodError ? z.prettifyError(error) : errorMessage(error);
 }

@@ -231,6 +231,9 @@ describe("what an operator configured", () => {
     await expect(start([{ ...get("x", "here"), input: { path: "here", method: "POST" } }])).rejects.toThrow(
       /takes GET/,
     );
+    await expect(start([{ ...get("x", "here"), input: { path: "here", body: {} } }])).rejects.toThrow(
+      /a GET has no body/,
+    );
   });
 
   test("is a pipeline that a person can end: what was denied is not asked again, and passed over by nothing", async () => {

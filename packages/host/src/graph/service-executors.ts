@@ -157,6 +157,7 @@ interface ServiceRequest {
 
 function requestOf(service: ServiceSettings, input: Readonly<Record<string, unknown>>): ServiceRequest {
   const { method, path, query, body } = ServiceInput.parse(input);
+  if (method === "GET" && body !== undefined) throw new Error("a GET has no body");
   const base = service.url.endsWith("/") ? service.url : `${service.url}/`;
   const url = path === "" ? new URL(service.url) : new URL(path.replace(/^\/+/, ""), base);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);

@@ -165,7 +165,7 @@ describe("what an operator configured", () => {
           publish: {
             description: "Writes and shows a file.",
             steps: [
-              { tool: "write_file", input: { path: "out.txt", content: { $ref: "input:text" } } },
+              { tool: "write_file", input: { path: "out.txt", content: { $ref: "input:text.now" } } },
               { tool: "read_file", input: { path: "out.txt" } },
             ],
           },
@@ -174,7 +174,7 @@ describe("what an operator configured", () => {
       },
     });
     const done = await run([
-      { id: "publish", executor: { type: "pipeline", target: "publish" }, input: { text: "hello" } },
+      { id: "publish", executor: { type: "pipeline", target: "publish" }, input: { text: { now: "hello" } } },
       {
         id: "clean",
         executor: { type: "pipeline", target: "clean" },
@@ -230,6 +230,9 @@ describe("what an operator configured", () => {
       await expect(start([get("x", path)])).rejects.toThrow(/outside of the service/);
     await expect(start([{ ...get("x", "here"), input: { path: "here", method: "POST" } }])).rejects.toThrow(
       /takes GET/,
+    );
+    await expect(start([{ ...get("x", "here"), input: { path: "here", body: {} } }])).rejects.toThrow(
+      /a GET has no body/,
     );
   });
 

@@ -96,12 +96,12 @@ tool_rules:
     await expect(home.start([tell("one", "tell", "x")], { session })).rejects.toThrow(/no executor fits/);
   });
 
-  test("that die fail their action, and the next run starts them anew", async () => {
+  test("that die fail their action, which no policy repeats, and the next run starts them anew", async () => {
     const home = await openGraphHome({ rules: RULES, parts: [] });
     const got = join(home.workspace, "got.txt");
     const { session } = await attached(home, { servers: [confidant(got)] });
-    const died = await home.run([tell("one", "die", "a")], { session });
-    expect(died.actions[0]?.status).toBe("failed");
+    const died = await home.run([{ ...tell("one", "die", "a"), failure_policy: "retry" }], { session });
+    expect(died.actions[0]).toMatchObject({ status: "failed", attempts: 1 });
     expect((await home.run([tell("one", "tell", "b")], { session })).status).toBe("completed");
     expect(await textIn(got)).toBe("ab");
   });

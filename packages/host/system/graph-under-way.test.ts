@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import { dirname, join } from "node:path";
+import { JournalEngine } from "@reins/graph";
 import { StoreError } from "@reins/store";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { command, declarationOf, openGraphHome } from "./fixtures/graph-home.ts";
@@ -18,6 +19,15 @@ async function serve(listener: RequestListener): Promise<string> {
     server.close();
   });
   const address = server.address();
+  return `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+}
+
+/** The address of a service that is not there any more. */
+async function unreachable(): Promise<string> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
   return `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
 }
 
@@ -56,6 +66,71 @@ describe("the kill switch", () => {
     // The native agent itself stays.
     await expect.poll(() => home.hosting.register.all.length).toBeLessThan(2);
   });
+});
+
+test("a run that is canceled as soon as it is found does nothing", async () => {
+  const home = await openGraphHome();
+  const { graphs } = home.hosting;
+  const cancel = async (id: string): Promise<void> => {
+    await expect
+      .poll(() => graphs.get(home.principal, id).catch(() => undefined), { interval: 0 })
+      .toBeDefined();
+    await graphs.cancel(home.principal, id);
+  };
+  for (const id of ["one", "two", "three", "four", "five"]) {
+    const line = `sleep 0.2; echo ${id} >> done.txt`;
+    const started = home.start([command("a", line)], { run_id: id }, { persist: true, title: id });
+    await Promise.all([started, cancel(id)]);
+    expect(await home.get(id)).toMatchObject({ status: "canceled", actions: [{ status: "canceled" }] });
+  }
+  // What a canceled run left under way would be done before this.
+  await home.run([command("after", "sleep 0.4; echo after >> done.txt")]);
+  expect(await textIn(join(home.workspace, "done.txt"))).toBe("after\n");
+});
+
+test("a wait that is ended has not waited: nothing follows it", async () => {
+  const home = await openGraphHome();
+  const wait = { id: "wait", executor: { type: "runtime", target: "wait" }, input: { seconds: 2_000_000 } };
+  const after = command("after", "echo after >> done.txt", { depends_on: ["wait"] });
+  const { run_id } = await home.start([wait, after], {}, { persist: true });
+  await expect.poll(async () => (await home.get(run_id)).actions[0]?.status).toBe("running");
+  await home.hosting.graphs.cancel(home.principal, run_id, ["wait"]);
+  const canceled = await home.ended(run_id);
+  expect(canceled.actions.map(({ status }) => status)).toEqual(["canceled", "canceled"]);
+  const late = await home.run([{ ...wait, budget: { seconds: 0.2 } }, after]);
+  expect(late.actions.map(({ status }) => status)).toEqual(["failed", "canceled"]);
+  expect(await textIn(join(home.workspace, "done.txt"))).toBeUndefined();
+});
+
+test("an input that no executor takes is refused in words", async () => {
+  const home = await openGraphHome();
+  const wait = { id: "wait", executor: { type: "runtime", target: "wait" } };
+  await expect(home.start([{ ...wait, input: { seconds: "1" } }])).rejects.toThrow(
+    /^actions\.0\.input: ✖ .*expected number.*\n\s+→ at seconds$/,
+  );
+  const late = await home.run([
+    command("number", "echo 1"),
+    { ...wait, input: { seconds: { $ref: "action:number.output" } } },
+  ]);
+  expect(late.actions[1]).toMatchObject({ status: "failed", status_reason: expect.stringMatching(/^✖ /) });
+});
+
+test("a run that cannot begin has failed, and is not continued after a restart", async () => {
+  const home = await openGraphHome();
+  const begin = vi.spyOn(JournalEngine.prototype, "start").mockRejectedValue(new Error("no room"));
+  onTestFinished(() => begin.mockRestore());
+  const act = [command("a", "echo a >> done.txt")];
+  await expect(home.start(act, {}, { persist: true })).rejects.toThrow(/no room/);
+  const failed = {
+    ...{ status: "failed", status_reason: "it could not begin: no room" },
+    actions: [{ status: "canceled" }],
+  };
+  expect(await home.start(act, { run_id: "one" }, { persist: true })).toMatchObject(failed);
+  begin.mockRestore();
+  await home.close();
+  const again = await openGraphHome({ folder: dirname(home.home) });
+  expect(await again.get("one")).toMatchObject(failed);
+  expect(await textIn(join(home.workspace, "done.txt"))).toBeUndefined();
 });
 
 describe("a full disk", () => {
@@ -108,6 +183,105 @@ describe("a service", () => {
     ]);
     expect(run.actions.map(({ status }) => status)).toEqual(["failed", "failed", "completed"]);
     expect(run.actions[0]?.status_reason).toMatch(/abort|time/i);
+  });
+
+  test.each([
+    ["says nothing", () => undefined],
+    ["is behind a gateway that lost it", (response: ServerResponse) => void response.writeHead(504).end()],
+    ["answers with too much", (response: ServerResponse) => void response.end("x".repeat(2_000))],
+  ])("that %s may have done what changes something: no policy sends that again", async (_, answer) => {
+    const got: unknown[] = [];
+    const url = await serve((request, response) => {
+      got.push(request.url);
+      answer(response);
+    });
+    const graphs = settings(url, { timeoutMs: 400, maxBytes: 1_000, methods: ["GET", "POST"] });
+    const home = await openGraphHome({ graphs });
+    const input = { path: "pay", method: "POST", body: { amount: 1 } };
+    const { actions } = await home.run([
+      { ...service("pay", ""), input, failure_policy: "retry" },
+      service("read", "read", { failure_policy: { on_failure: "retry", max_attempts: 2 } }),
+    ]);
+    expect(actions.map(({ status, attempts }) => [status, attempts])).toEqual([
+      ["failed", 1],
+      ["failed", 2],
+    ]);
+    expect(got.filter((path) => path === "/pay")).toHaveLength(1);
+    const results = (await home.entries("tool_result")).filter(({ target }) => target === "graph/service");
+    expect(results.map(({ payload }) => Object(payload).outcome).sort()).toEqual([
+      "failed",
+      "failed",
+      "unknown",
+    ]);
+  });
+
+  test("that makes one effect of a key gets the same for each attempt at a request, and another for another", async () => {
+    const keys: unknown[] = [];
+    const url = await serve((request, response) => {
+      keys.push(request.headers["idempotency-key"]);
+      if (keys.length > 2) response.end("{}");
+    });
+    const home = await openGraphHome({
+      graphs: settings(url, { timeoutMs: 400, methods: ["POST"], idempotent: true }),
+    });
+    const input = { path: "pay", method: "POST", body: { amount: 1 } };
+    const { status } = await home.run([
+      { ...service("pay", ""), input, failure_policy: "retry" },
+      { ...service("twice", ""), input, loop: { max_iterations: 2 }, depends_on: ["pay"] },
+    ]);
+    expect(status).toBe("completed");
+    expect(keys).toHaveLength(5);
+    expect(new Set(keys.slice(0, 3)).size).toBe(1);
+    expect(new Set(keys).size).toBe(3);
+  });
+
+  test("that was never reached may be tried again", async () => {
+    const home = await openGraphHome({ graphs: settings(await unreachable(), { methods: ["POST"] }) });
+    const input = { path: "pay", method: "POST" };
+    const { actions } = await home.run([{ ...service("pay", ""), input, failure_policy: "retry" }]);
+    expect(actions[0]).toMatchObject({ status: "failed", attempts: 3 });
+  });
+
+  test("that repeats its secrets in an address, in JSON or in part has them shown nowhere", async () => {
+    const password = 'pass/word"of-operator';
+    const crumbs = "crumbs-of-operator";
+    const url = await serve((request, response) => {
+      const places: Readonly<Record<string, string>> = {
+        "/away": `http://evil.test/?a=${encodeURIComponent(password)}`,
+        "/on": `/here?a=${password}`,
+        "/name": `http://${crumbs}.evil.test/`,
+        "/none": "http://[",
+      };
+      const location = places[request.url ?? ""];
+      if (location !== undefined) return void response.writeHead(302, { location }).end();
+      const echo = { [password]: [crumbs], deep: request.headers };
+      const text = JSON.stringify(echo).replaceAll("/", "\\/").replaceAll("o", "\\u006f");
+      response.writeHead(200, { "content-type": "application/json" }).end(text);
+    });
+    const authorization = `Basic ${Buffer.from(`operator:${password}`).toString("base64")}`;
+    const headers = { authorization, cookie: `session=${crumbs}; theme=dark` };
+    const home = await openGraphHome({ graphs: settings(url, { headers }) });
+    const kept = (id: string) => service(id, id, { failure_policy: "continue" });
+    const run = await home.run(["away", "on", "name", "none", "echo"].map(kept));
+    expect(run.actions.map(({ status }) => status)).toEqual([...Array(4).fill("failed"), "completed"]);
+    const expanded = await home.output(run.run_id, "echo");
+    expect(expanded).toContain("[redacted]");
+    const log = await home.hosting.hub.log.page("default", [run.session_id], 0);
+    const shown = JSON.stringify([run, expanded, log, await home.entries("policy_verdict")]);
+    for (const secret of ["word", "crumbs", authorization.slice(6)]) expect(shown).not.toContain(secret);
+  });
+
+  test("that answers with JSON that is nested very deep is read as text", async () => {
+    const nested = "[".repeat(50_000) + "]".repeat(50_000);
+    const url = await serve((_, response) =>
+      response.writeHead(200, { "content-type": "application/json" }).end(nested),
+    );
+    const home = await openGraphHome({ graphs: settings(url) });
+    const run = await home.run([service("deep", "deep")]);
+    expect(run.actions[0]).toMatchObject({
+      status: "completed",
+      result_summary: expect.stringContaining("[[[["),
+    });
   });
 
   test("that is called in a run that is canceled is not waited for", async () => {

@@ -2,7 +2,7 @@ import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Catalogue } from "@reins/agents";
-import { call, type ModelStep, reply, ScriptedModel, say } from "@reins/scripted-model";
+import { type Conversation, call, type ModelStep, reply, ScriptedModel, say } from "@reins/scripted-model";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
 import { openAgentHome } from "./fixtures/agent-home.ts";
@@ -172,15 +172,22 @@ describe("a turn of the native agent that is cancelled while a run waits for a p
   });
 });
 
+const act = (id: string, command: string, depends_on: readonly string[] = []) => ({
+  ...{ id, depends_on, executor: { type: "tool", target: "run_command" }, input: { command } },
+});
+const EXPAND = { type: "agent.protocol", version: "1", intent: "expand_ref" };
+
 describe("a model of the native agent", () => {
   const READ = { kind: "act", calls: [{ id: "look", type: "tool", name: "list_files", args: {} }] };
 
   /** Prompts a model that answers with these steps, one for each request. */
-  async function prompted(...steps: readonly ModelStep[]) {
+  async function prompted(...steps: readonly (ModelStep | ((run: string) => ModelStep))[]) {
     let requests = 0;
-    const script = () => {
+    const script = (conversation: Conversation) => {
       requests += 1;
-      return steps[requests - 1] ?? reply(say("Done."));
+      const step = steps[requests - 1] ?? reply(say("Done."));
+      const [, run = ""] = /run_id: `([^`]+)`/.exec(shownTo(conversation)) ?? [];
+      return typeof step === "function" ? step(run) : step;
     };
     const model = await ScriptedModel.listen({ script });
     const { url, key } = model.endpoint;
@@ -202,6 +209,39 @@ describe("a model of the native agent", () => {
     const decided = verdicts.map(({ entry }) => entry.target);
     return { shown, stream, compliance, decided, graphs: await graphsIn(served, shown) };
   }
+
+  test("expands a part of a result, and is told which lines these are", async () => {
+    const args = { command: "seq 1 50" };
+    const count = { kind: "act", calls: [{ id: "count", type: "tool", name: "run_command", args }] };
+    const expand = (ref: string, range: object) =>
+      reply(say(block({ ...EXPAND, payload: { refs: [{ ref, range }] } })));
+    const { shown } = await prompted(
+      reply(call("AgentProtocolOutput", count)),
+      expand("artifact://call_count", { from_line: 40, to_line: 42 }),
+      (run) => expand(`runtime://${run}/actions/count/output`, { from_line: 900, to_line: 999 }),
+      expand("runtime://run_other/actions/count/output", {}),
+    );
+    expect(shown[2]).toContain("## Expanded reference");
+    expect(shown[2]).toContain("39\n40\n41\n");
+    expect(shown[2]).toContain("These are lines 40 to 42 of 51.");
+    expect(shown[3]).toContain("These are lines 51 to 51 of 51.");
+    expect(shown[4]).toContain("there is no run run_other");
+  });
+
+  test.each([
+    ["decides about", "decide", { action_id: "try", decision: "retry" }, "completed"],
+    ["revises", "revise", { actions: [act("try", "true"), act("next", "true", ["try"])] }, "completed"],
+    ["cancels", "cancel", {}, "canceled"],
+  ])("%s its run once that needs it", async (_, intent, payload, status) => {
+    const first = { ...act("try", "test -e there || { touch there; false; }"), failure_policy: "ask_model" };
+    const declared = { ...TEN_ACTIONS, payload: { actions: [first, act("next", "true", ["try"])] } };
+    const control = (run: string) =>
+      reply(say(block({ ...EXPAND, intent, payload: { run_id: run, ...payload } })));
+    const { shown, graphs } = await prompted(reply(say(block(declared))), control);
+    expect(shown[1]).toMatch(/Status: blocked[\s\S]*### Result for try\s+Status: failed/);
+    expect(graphs).toMatchObject([{ status }]);
+    expect(shown[2]).toContain(`### Result for next\n\nStatus: ${status}`);
+  });
 
   test("that calls the carrier twice runs nothing, and is asked again", async () => {
     const twice = reply(call("AgentProtocolOutput", READ), call("AgentProtocolOutput", READ));

@@ -96,6 +96,13 @@ async function work({ call: request }: Started, agent: string): Promise<void> {
 const shown = ({ requests }: ScriptedModel) =>
   JSON.stringify(requests.map(({ conversation }) => conversation));
 
+/** Waits until the result of a call was shown to its agent, and recorded: an agent may know of it first. */
+async function untilResult({ call: request }: Started, model: ScriptedModel): Promise<void> {
+  await expect.poll(() => shown(model), { timeout: 60_000 }).toContain('"role":"tool"');
+  const recorded = async () => JSON.stringify(await request("GET", "/v1/ledger?limit=100"));
+  await expect.poll(recorded, { timeout: 60_000 }).toContain('"quality":"tool_result"');
+}
+
 describe.each(["native", "claude"])(
   "%s on an action of a durable run, after a kill",
   {
@@ -144,8 +151,7 @@ describe.each(["native", "claude"])(
       );
       const first = await start();
       await work(first, agent);
-      // It was shown the result of its call by then.
-      await expect.poll(() => shown(model), { timeout: 60_000 }).toContain('"role":"tool"');
+      await untilResult(first, model);
       await first.server.kill();
       const second = await start();
       const run = await second.ended();
@@ -179,6 +185,26 @@ describe("native, on an action of a durable run, after a kill", { timeout: 180_0
     expect(await second.effects()).toEqual([]);
     expect(shown(model)).not.toContain("Reins was restarted");
   });
+
+  test.each(["kill", "stop"] as const)(
+    "(%s) that begins anew asks a person before it repeats what was done, and does nothing twice",
+    async (how) => {
+      const all = [leave("one"), leave("two"), reply(say("All is done."))];
+      const { start, model } = await openHome([leave("one"), reply(say("I thi"), hold(never))], all);
+      const first = await start();
+      await work(first, agent);
+      await untilResult(first, model);
+      await first.server[how]();
+      const second = await start();
+      await expect
+        .poll(second.pending, { timeout: 60_000 })
+        .toMatchObject([{ reason: expect.stringMatching(/did the same before Reins stopped/) }]);
+      const [asked] = await second.pending();
+      await second.call("POST", `/v1/approvals/${asked?.id}/answer`, { decision: "deny" });
+      expect((await second.ended()).actions[0]).toMatchObject({ status: "completed", attempts: 1 });
+      expect(await second.effects()).toEqual(["one", "two"]);
+    },
+  );
 
   test("in the middle of an effect asks a person before it does that again", async () => {
     const { start, model } = await openHome(

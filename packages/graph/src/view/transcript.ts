@@ -2,6 +2,7 @@ import type { Status } from "../declaration/grammar.ts";
 import type { Graph, GraphAction } from "../declaration/graph.ts";
 import type { Reference } from "../declaration/reference.ts";
 import type { ActionState } from "../run/progress.ts";
+import type { Expanded } from "./expand.ts";
 import { CHARACTERS, type ObservationLimits, observe } from "./observation.ts";
 
 /** One thing that happened, as a model is shown it. */
@@ -10,7 +11,14 @@ export type TranscriptTurn =
   | { readonly kind: "answer"; readonly text: string }
   | { readonly kind: "error"; readonly text: string }
   /** A part of a stored result that the model asked for. */
-  | { readonly kind: "expansion"; readonly ref: string; readonly text: string; readonly isCut: boolean }
+  | {
+      readonly kind: "expansion";
+      readonly ref: string;
+      readonly text: string;
+      readonly isCut: boolean;
+      /** Which of its lines these are. */
+      readonly lines?: Expanded["lines"];
+    }
   | RunTurn;
 
 /** A declaration, and what came of it. */
@@ -70,8 +78,9 @@ function bodyOf(turn: TranscriptTurn, isFull: boolean, options: TranscriptOption
     case "error":
       return `## Protocol error\n\n${harmless(turn.text)}`;
     case "expansion": {
-      const { ref, text, isCut } = turn;
-      const more = isCut ? "\n\nMore of it is stored; ask for another range where it is needed." : "";
+      const { ref, text, isCut, lines } = turn;
+      const where = lines ? `These are lines ${lines.from} to ${lines.to} of ${lines.total}. ` : "";
+      const more = isCut ? `\n\n${where}More of it is stored; ask for another range where it is needed.` : "";
       return `## Expanded reference\n\nReference: \`${oneLine(ref)}\`\n\n${fenced(text, "md")}${more}`;
     }
     case "run":

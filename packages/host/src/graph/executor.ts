@@ -6,6 +6,8 @@ import type {
   ObservationLimits,
   RunScope,
 } from "@reins/graph";
+import { errorMessage } from "@reins/kit";
+import { z } from "zod";
 import type { ActionDetails } from "./graph-run.ts";
 import type { RunPlace } from "./run-place.ts";
 
@@ -20,6 +22,8 @@ export interface ActionCall {
   readonly context: readonly string[];
   /** The same for the same attempt, also after a restart. */
   readonly key: string;
+  /** The same for all attempts of an iteration: with it, the same request twice is one effect. */
+  readonly effectKey: string;
   /** Takes the share of the run's tokens that it may use; `undefined` for no limit. */
   readonly takeTokens: AttemptRequest["takeTokens"];
   /** The key of a child session for an agent, the same after a restart; `undefined` in a run that does not last. */
@@ -75,7 +79,7 @@ export interface PerformedAction {
   /** Where the executor has one of its own. */
   readonly summary?: string | undefined;
   readonly isError?: boolean;
-  /** Whether a part of it may have been done in an earlier process without a result. */
+  /** Whether it, or a part of it, may have been done without a result. */
   readonly isUnknown?: boolean;
   /** Why a part of it was not allowed, which ended it. */
   readonly refused?: string | undefined;
@@ -123,4 +127,9 @@ export async function beginOnce(scope: RunScope, name: string): Promise<boolean>
     return true;
   });
   return isFirst;
+}
+
+/** Why something failed, in words; an input that does not fit its schema too. */
+export function reasonOf(error: unknown): string {
+  return error instanceof z.ZodError ? z.prettifyError(error) : errorMessage(error);
 }

@@ -216,11 +216,12 @@ export class GraphRuns {
       await this.#preparation.validate(run);
       if (!(await this.#store.create(run, origin.turnOf?.(place.run_id))))
         throw new ProtocolError("state", `there is a run ${place.run_id} already`);
-      await this.#display.begin(run);
+      const show = () => this.#display.begin(run);
       if (graph.isPlan || graph.actions.length === 0) {
+        await show();
         run.end(graph.isPlan ? "pending" : "completed", now());
         await Promise.all([this.#store.flush(), this.#display.reported(run)]);
-      } else await this.#orchestrator.start(run);
+      } else await this.#orchestrator.start(run, show);
       return run;
     } catch (error) {
       if (!this.#store.active.has(run.key)) await this.#forget(run);

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { membersOf } from "@reins/acp";
 import { McpServers, type Tool } from "@reins/agent";
+import { errorMessage } from "@reins/kit";
 import { isHttpServer, type McpGate, type McpGateway, readServer } from "@reins/mcp";
 import { requestFor } from "../control/control-point.ts";
 import { enforce, isForeseen } from "../control/enforce.ts";
@@ -135,6 +136,10 @@ function executorOf(tool: Tool, permits: Set<Permit>, context: SharedToolContext
           try {
             const { text, isError = false } = await tool.call(members).perform({ ...context, signal });
             return { output: text, isError };
+          } catch (error) {
+            if (signal.aborted || isRefusal(error)) throw error;
+            const output = `${errorMessage(error)}; it is not known whether ${label} was done`;
+            return { output, isError: true, isUnknown: true };
           } finally {
             permits.delete(permit);
           }
@@ -143,3 +148,12 @@ function executorOf(tool: Tool, permits: Set<Permit>, context: SharedToolContext
     },
   };
 }
+
+/** Whether a server says that it did not do what it was asked. Where it says nothing it may have. */
+function isRefusal(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "number" && INVALID_REQUESTS.has(code);
+}
+
+/** Of JSON-RPC: an invalid request, an unknown method, invalid parameters. */
+const INVALID_REQUESTS: ReadonlySet<number> = new Set([-32600, -32601, -32602]);

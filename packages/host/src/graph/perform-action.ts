@@ -23,6 +23,7 @@ import {
   type PlannedAction,
   RESULT_LIMITS,
   type RunExecutor,
+  reasonOf,
   UNKNOWN_OUTCOME,
 } from "./executor.ts";
 import type { GraphRun } from "./graph-run.ts";
@@ -83,7 +84,7 @@ export async function attemptAction(
     }
   } catch (error) {
     if (ports.isStopping()) return never();
-    return { kind: "failed", reason: shownReason(action, errorMessage(error)) };
+    return { kind: "failed", reason: shownReason(action, reasonOf(error)) };
   }
 }
 
@@ -151,7 +152,7 @@ class ActionAttempt {
       performed = await planned.perform(given, signal);
     } catch (error) {
       if (ports.isStopping()) return never();
-      return this.#end({ outcome: "failed", reason: errorMessage(error) });
+      return this.#end({ outcome: "failed", reason: reasonOf(error) });
     }
     if (ports.isStopping() && signal.aborted) return never();
     if (performed.isError) {

@@ -12,6 +12,7 @@ import {
   type RunExecutor,
   UNKNOWN_OUTCOME,
 } from "./executor.ts";
+import { memberAt } from "./references.ts";
 
 /** Steps that the operator put together: each is a tool with its input, decided like any other call. */
 export interface PipelineSettings {
@@ -74,9 +75,9 @@ async function performSteps(
 
 function memberOf({ input = {} }: ActionCall, reference: ReturnType<typeof readReference>): unknown {
   if (reference.kind !== "input") throw new Error("a step refers to the action's input alone");
-  const [name = ""] = reference.path;
-  if (!Object.hasOwn(input, name)) throw new Error(`the input has no member ${name}`);
-  return input[name];
+  const value = memberAt(input, reference.path);
+  if (value === undefined) throw new Error(`the input has no member ${reference.path.join(".")}`);
+  return value;
 }
 
 /** A part of an action that its own verdict does not cover. */
@@ -152,8 +153,10 @@ async function decideAndPerform<Performed extends PerformedAction>(
     return { output: UNKNOWN_OUTCOME, isError: true, isUnknown: true };
   }
   try {
+    signal.throwIfAborted();
     const performed = await planned.perform(given, signal);
-    await end(performed.isError ? "failed" : "completed");
+    const { isError = false, isUnknown = false } = performed;
+    await end(isUnknown ? "unknown" : isError ? "failed" : "completed");
     return performed;
   } catch (error) {
     await end("failed");

@@ -101,7 +101,7 @@ export class ActionPreparation {
   /** Chooses who executes an attempt, and resolves what its action refers to. */
   async prepare(
     run: GraphRun,
-    { action, states, key, waits, takeTokens, signal: canceled }: AttemptRequest,
+    { action, states, key, iteration, waits, takeTokens, signal: canceled }: AttemptRequest,
     scope: RunScope,
   ): Promise<{ readonly executor: RunExecutor; readonly call: ActionCall }> {
     const { references } = this.#ports;
@@ -131,6 +131,7 @@ export class ActionPreparation {
       executor,
       call: {
         ...{ run: run.id, action, place, prompt, context, key, takeTokens, canceled },
+        effectKey: `${run.key}/${action.id}/${iteration}`,
         input: isRecord(resolved) ? resolved : undefined,
         // No id has a slash: an attempt never has the name of a step of another one.
         call: `${run.id}/${action.id}/${attempts}`,

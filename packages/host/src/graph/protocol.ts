@@ -224,6 +224,7 @@ export class Protocol {
         ref,
         text: expanded.text,
         isCut: expanded.truncated,
+        lines: expanded.lines,
       });
     }
   }

@@ -255,7 +255,8 @@ function missing(reference: string): ProtocolError {
   return new ProtocolError("reference", `${reference} leads to nothing`);
 }
 
-function memberAt(value: unknown, path: readonly string[]): unknown {
+/** The member of a value at a path; `undefined` where there is none. */
+export function memberAt(value: unknown, path: readonly string[]): unknown {
   let found: unknown = value;
   for (const name of path) {
     if (!isRecord(found) || !Object.hasOwn(found, name)) return undefined;

@@ -1,7 +1,6 @@
 import { chooseExecutor, type Executor, type GraphAction, ProtocolError } from "@reins/graph";
-import { errorMessage } from "@reins/kit";
 import { subjectIn } from "../control/control-point.ts";
-import type { RunExecutor } from "./executor.ts";
+import { type RunExecutor, reasonOf } from "./executor.ts";
 import type { RunPlace } from "./run-place.ts";
 import { noModel } from "./runtime-executors.ts";
 
@@ -98,7 +97,7 @@ export function checkInput(executor: RunExecutor, input: GraphAction["input"], p
   try {
     executor.check(input ?? {});
   } catch (error) {
-    throw new ProtocolError("malformed", errorMessage(error), { path, cause: error });
+    throw new ProtocolError("malformed", reasonOf(error), { path, cause: error });
   }
 }
 

@@ -9,7 +9,7 @@ import {
   runGraph,
   sendControl,
 } from "@reins/graph";
-import { isRecord, settlesWithin } from "@reins/kit";
+import { errorMessage, isRecord, settlesWithin } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { Summarize } from "./agent-executors.ts";
 import type { PerformedAction } from "./executor.ts";
@@ -69,6 +69,8 @@ export class RunOrchestrator {
   readonly #stop = new AbortController();
   /** Effects that are under way. */
   readonly #performing = new Set<Promise<unknown>>();
+  /** Runs that are about to begin, by key. What changes one waits for that: a run that was canceled does not begin after it. */
+  readonly #beginning = new Map<string, Promise<void>>();
   /** Cancels that are not stored yet, by run. */
   readonly #canceling = new Map<string, Promise<unknown>>();
 
@@ -98,14 +100,26 @@ export class RunOrchestrator {
     for (const run of left) await this.#start(run);
   }
 
-  /** Runs a graph that was validated and stored. */
-  async start(run: GraphRun): Promise<void> {
-    this.#options.store.active.set(run.key, run);
-    await this.#start(run);
+  /** Runs a graph that was validated and stored, once it was shown. One that cannot begin has failed. */
+  async start(run: GraphRun, show: () => Promise<void>): Promise<void> {
+    const { active } = this.#options.store;
+    active.set(run.key, run);
+    const beginning = show().then(() => this.#start(run));
+    this.#beginning.set(run.key, beginning);
+    try {
+      await beginning;
+    } catch (error) {
+      active.delete(run.key);
+      abandon(run, `it could not begin: ${errorMessage(error)}`);
+      throw error;
+    } finally {
+      this.#beginning.delete(run.key);
+    }
   }
 
   /** Cancels a run; resolves when it is over. */
   async cancel(run: GraphRun): Promise<void> {
+    await this.#begun(run);
     const canceling = this.#engine.cancel(run.key);
     this.#canceling.set(run.key, canceling);
     await canceling.finally(() => this.#canceling.delete(run.key));
@@ -115,6 +129,7 @@ export class RunOrchestrator {
   /** Sends a control to a run; one that has failed or is blocked continues with it. */
   async send(run: GraphRun, control: Control): Promise<GraphRun> {
     const { store } = this.#options;
+    await this.#begun(run);
     const { status } = run.standing;
     const { reason, isOver: wasOver } = run;
     run.countControl();
@@ -140,6 +155,10 @@ export class RunOrchestrator {
     if (isBusy) await settlesWithin(ending, GRACE_MS);
     this.#stop.abort(new Error("Reins is stopping"));
     await this.#engine.close();
+  }
+
+  async #begun({ key }: GraphRun): Promise<void> {
+    await this.#beginning.get(key)?.catch(() => undefined);
   }
 
   async #start({ key, id, declared: { tenant } }: GraphRun): Promise<void> {
@@ -227,9 +246,7 @@ export class RunOrchestrator {
   /** Ends a run that an earlier process left and that is not continued. */
   async #interrupted(run: GraphRun): Promise<void> {
     const reason = "Reins was restarted while it ran, and it was not durable";
-    for (const state of run.states.values())
-      if (!hasEnded(state.status)) run.change({ ...state, status: "canceled", reason }, now());
-    run.end("failed", now(), reason);
+    abandon(run, reason);
     await this.#journal.end(run.key, { state: "failed", error: reason });
     await this.#options.settleEarlier(run, []);
     const { approvals } = this.#options.harness;
@@ -238,6 +255,13 @@ export class RunOrchestrator {
       if (turn?.startsWith(`${run.id}:`)) await approvals.withdraw({ tenant, session, turn }, reason);
     await this.#options.store.flush();
   }
+}
+
+/** Ends a run that goes no further, with every action accounted for. */
+function abandon(run: GraphRun, reason: string): void {
+  for (const state of run.states.values())
+    if (!hasEnded(state.status)) run.change({ ...state, status: "canceled", reason }, now());
+  run.end("failed", now(), reason);
 }
 
 const TOO_MUCH = `the results of the run have more than ${MOST_KEPT} characters, which is the most`;

@@ -68,6 +68,8 @@ export const runtimeExecutors: readonly RunExecutor[] = [
     input: Wait,
     async perform({ seconds }, { sleep }, signal) {
       await sleep(seconds * 1_000, signal);
+      // One that was ended has not waited.
+      signal.throwIfAborted();
       return { output: `Waited for ${seconds} seconds.` };
     },
   }),

@@ -1,4 +1,6 @@
-import { readLimited } from "@reins/kit";
+import { createHash } from "node:crypto";
+import { membersOf } from "@reins/acp";
+import { errorMessage, readJson, readLimited } from "@reins/kit";
 import { z } from "zod";
 import {
   type ActionCall,
@@ -8,6 +10,7 @@ import {
   type RunExecutor,
   UNKNOWN_OUTCOME,
 } from "./executor.ts";
+import { HeaderSecrets } from "./header-secrets.ts";
 import { performStep } from "./pipeline-executors.ts";
 
 /** A service that the operator lets graphs call. */
@@ -35,9 +38,15 @@ const ServiceInput = z.strictObject({
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 1 << 20;
 const MOST_REDIRECTS = 5;
-const SECRET_HEADER = /auth|cookie|key|token|secret|password|credential/i;
-/** Shorter words of a header are no secrets. */
-const SHORTEST_SECRET = 8;
+/** Answers of a gateway that does not know what the service did. */
+const UNTOLD: ReadonlySet<number> = new Set([502, 504]);
+/** Errors of a connection that was never made. */
+const UNSENT: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
 
 /** The services of an operator: HTTP below an address, and nowhere else. */
 export function serviceExecutors(
@@ -106,13 +115,38 @@ function planRequest(at: ServiceCall, { method, url, body }: ServiceRequest): Pl
     async perform(given, signal) {
       const request = allowedRequest(service, given);
       const limit = AbortSignal.any([signal, AbortSignal.timeout(service.timeoutMs ?? TIMEOUT_MS)]);
-      const response = await send(service, request, call.key, limit);
-      const next = redirectOf(service, request, response);
-      if (!next) return readResponse(response, service);
-      await response.body?.cancel();
-      return { output: `It redirects to ${next.url.href}.`, next: { ...next, url: next.url.href } };
+      // One that may be sent again has the same key then, where the service goes by keys.
+      const mayRepeat = request.method === "GET" || service.idempotent === true;
+      try {
+        const answer = await exchange(service, request, call.effectKey, limit);
+        return mayRepeat || !answer.isUntold ? answer : { ...answer, isUnknown: true };
+      } catch (error) {
+        if (mayRepeat || signal.aborted || wasNotSent(error)) throw error;
+        const output = `${errorMessage(error)}; it is not known whether the service did it`;
+        return { output, isError: true, isUnknown: true };
+      }
     },
   };
+}
+
+function wasNotSent(error: unknown): boolean {
+  return error instanceof Error && UNSENT.has(membersOf(error.cause).code);
+}
+
+/** Sends a request and reads what comes back, as far as anything may see it. */
+async function exchange(
+  service: ServiceSettings,
+  request: ServiceRequest,
+  key: string,
+  signal: AbortSignal,
+): Promise<ServiceAnswer & { readonly isUntold: boolean }> {
+  const secrets = new HeaderSecrets(service.headers ?? {});
+  const response = await send(service, request, key, signal);
+  const next = redirectOf(service, request, response, secrets);
+  if (!next) return readResponse(response, service, secrets);
+  await response.body?.cancel();
+  const { href } = next.url;
+  return { output: `It redirects to ${href}.`, next: { ...next, url: href }, isUntold: false };
 }
 
 interface ServiceRequest {
@@ -123,6 +157,7 @@ interface ServiceRequest {
 
 function requestOf(service: ServiceSettings, input: Readonly<Record<string, unknown>>): ServiceRequest {
   const { method, path, query, body } = ServiceInput.parse(input);
+  if (method === "GET" && body !== undefined) throw new Error("a GET has no body");
   const base = service.url.endsWith("/") ? service.url : `${service.url}/`;
   const url = path === "" ? new URL(service.url) : new URL(path.replace(/^\/+/, ""), base);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
@@ -177,12 +212,13 @@ function send(
   key: string,
   signal: AbortSignal,
 ): Promise<Response> {
+  const digest = createHash("sha256").update(JSON.stringify([method, url.href, body ?? null]));
   return fetch(url, {
     ...{ method, redirect: "manual", signal },
     headers: {
       ...headers,
       ...(body !== undefined && { "content-type": "application/json" }),
-      "idempotency-key": key,
+      "idempotency-key": `${key}/${digest.digest("base64url").slice(0, 22)}`,
     },
     ...(body !== undefined && { body }),
   });
@@ -193,10 +229,14 @@ function redirectOf(
   service: ServiceSettings,
   { url, method, body }: ServiceRequest,
   { status, headers }: Response,
+  secrets: HeaderSecrets,
 ): ServiceRequest | undefined {
   const location = headers.get("location");
   if (status < 300 || status >= 400 || location === null) return undefined;
-  const next = new URL(location, url);
+  const next = URL.parse(location, url.href);
+  // An address is shown, recorded and asked about.
+  if (!next || secrets.areIn(next))
+    throw new Error("the service redirects to an address that is none, or that has a secret in it");
   if (!isBelow(service, next))
     throw new Error(`the service redirects to ${next.href}, which is outside of it`);
   if (status !== 303) return { url: next, method, body };
@@ -204,20 +244,16 @@ function redirectOf(
   return methodsOf(service).includes("GET") ? { url: next, method: "GET", body: undefined } : undefined;
 }
 
-async function readResponse(response: Response, service: ServiceSettings): Promise<PerformedAction> {
-  const text = withoutSecrets(await limitedText(response, service.maxBytes ?? MAX_BYTES), service);
+async function readResponse(
+  response: Response,
+  service: ServiceSettings,
+  secrets: HeaderSecrets,
+): Promise<PerformedAction & { readonly isUntold: boolean }> {
+  const { status } = response;
+  const text = await limitedText(response, service.maxBytes ?? MAX_BYTES);
   const isJson = (response.headers.get("content-type") ?? "").includes("json");
-  const output = { status: response.status, body: isJson ? parsed(text) : text };
-  return { output, isError: response.status >= 400 };
-}
-
-/** A response without the secrets of the operator: a service that repeats its request shows them to no model. */
-function withoutSecrets(text: string, { headers = {} }: ServiceSettings): string {
-  return Object.entries(headers)
-    .filter(([name]) => SECRET_HEADER.test(name))
-    .flatMap(([, value]) => value.split(/\s+/))
-    .filter((word) => word.length >= SHORTEST_SECRET)
-    .reduce((shown, word) => shown.replaceAll(word, "[redacted]"), text);
+  const output = secrets.takenOut({ status, body: isJson ? parsed(text) : text });
+  return { output, isError: status >= 400, isUntold: UNTOLD.has(status) };
 }
 
 async function limitedText({ body }: Response, most: number): Promise<string> {
@@ -226,8 +262,10 @@ async function limitedText({ body }: Response, most: number): Promise<string> {
   throw new Error(`the response is longer than ${most} bytes`);
 }
 
+/** JSON as a value, and as a text where it is none or is nested too deep for what walks through it. */
 function parsed(text: string): unknown {
   try {
+    readJson(text);
     return JSON.parse(text);
   } catch {
     return text;

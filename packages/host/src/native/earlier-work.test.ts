@@ -66,13 +66,20 @@ describe("an action after a restart", () => {
   const same = (value: unknown) => value;
 
   test("asks a person where it did the same, or its tool was under way", () => {
-    const done = repeats([{ tool: "write_file", effects: [write("/a")], outcome: "completed" }], same);
+    // As the ledger has it: the members in another order.
+    const { kind, path, place, destroys } = write("/a");
+    const recorded = [{ destroys, kind, path, place }];
+    const done = repeats([{ tool: "write_file", effects: recorded, outcome: "completed" }], same);
     expect(done?.(action("/a"))).toMatch(/did the same/);
     expect(done?.(action("/b"))).toBeUndefined();
     const open = repeats([{ tool: "write_file", effects: [], outcome: "unknown" }], same);
     expect(open?.(action("/b"))).toMatch(/under way/);
     expect(open?.({ ...action("/b"), effects: [] })).toBeUndefined();
     expect(repeats([], same)).toBeUndefined();
+    const sent = repeats([{ tool: "send_message", effects: [], outcome: "completed" }], same);
+    const send = { ...action("/a"), tool: "send_message", effects: [] };
+    expect(sent?.({ ...send, claims: { kind: "other" } })).toMatch(/did the same/);
+    expect(sent?.({ ...send, claims: { kind: "read" } })).toBeUndefined();
   });
 
   test("is prompted with what was done, what is not known, and what people answered", () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { chunkText, isObject, membersOf, readUpdate, reinsMeta, type SessionUpdate } from "@reins/acp";
 import type { PlacedEntry } from "@reins/ledger";
 import type { DecisionInput } from "@reins/supervisor";
@@ -83,15 +84,24 @@ export function repeats(
 ): ((action: Action) => string | undefined) | undefined {
   if (earlier.length === 0) return undefined;
   return (action) => {
-    if (beyondScope("read_only", action, "") === undefined) return undefined;
+    if (!mayChange(action)) return undefined;
     const ofTool = earlier.filter(({ tool }) => tool === action.tool);
     if (ofTool.some(({ outcome }) => outcome === "unknown"))
       return `${action.tool} was under way when Reins stopped: it may have been done already`;
-    const effects = JSON.stringify(redact(action.effects));
-    return ofTool.some((one) => JSON.stringify(one.effects) === effects)
+    // The ledger has the members of objects in an order of its own.
+    const effects: unknown = JSON.parse(JSON.stringify(redact(action.effects)));
+    return ofTool.some((one) => isDeepStrictEqual(one.effects, effects))
       ? `${action.tool} did the same before Reins stopped`
       : undefined;
   };
+}
+
+/** The kinds of tools that change something, though nothing is known of what: those that send, note or delegate. */
+const CHANGING: ReadonlySet<unknown> = new Set(["edit", "delete", "move", "execute", "other"]);
+
+function mayChange(action: Action): boolean {
+  const isUnseen = action.effects.length === 0 && CHANGING.has(action.claims.kind);
+  return isUnseen || beyondScope("read_only", action, "") !== undefined;
 }
 
 /** A question of a child that a person has answered since. */

@@ -43,6 +43,15 @@ describe("the head of a run", () => {
     expect(html).toContain(`href="${href}"`);
   });
 
+  test("links to what people are asked while other actions go on", () => {
+    const { actions } = everyStatus();
+    expect(textOf({ status: "running", waits_for: undefined })).toContain(
+      "Waits for approval of Ask the miller",
+    );
+    const others = actions.filter(({ status }) => status !== "waiting");
+    expect(textOf({ status: "running", waits_for: undefined, actions: others })).not.toContain("Waits for");
+  });
+
   test("names three approvals and counts the others", () => {
     const [first] = everyStatus().actions.filter(({ approval }) => approval !== undefined);
     const actions = ["1", "2", "3", "4", "5"].flatMap((id) =>

@@ -77,10 +77,11 @@ function RunFacts({ graph }: { graph: RunGraph }) {
   );
 }
 
-/** What a stopped run waits for, and where it can be given. */
+/** What a run waits for, also while other actions of it go on, and where it can be given. */
 function WaitsFor({ graph }: { graph: RunGraph }): ReactNode {
   const { run_id, session_id, waits_for, actions } = graph;
-  if (waits_for === undefined) return null;
+  const asks = actions.some(({ approval, status }) => approval !== undefined && status === "waiting");
+  if (waits_for === undefined && !asks) return null;
   if (waits_for === "input")
     return (
       <span>

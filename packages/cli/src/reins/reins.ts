@@ -121,6 +121,7 @@ async function prepareHome(options: HomeOptions) {
   const { home, log } = options;
   const setup = await readHome(options);
   const { policyFiles, redactor, webhooks } = setup;
+  const telemetry = telemetrySettings(setup.telemetry, process.env);
   redactLog(log, redactor);
   for (const { name } of readableWebhooks(webhooks))
     log.warn(
@@ -129,7 +130,7 @@ async function prepareHome(options: HomeOptions) {
     );
   const written = await writeFirstFiles(home, policyFiles);
   for (const path of written) log.info({ path }, `wrote ${path}; read and adapt it`);
-  return setup;
+  return { ...setup, telemetry };
 }
 
 function openLedger(options: HomeOptions, lost: string[]): Promise<WritableLedger> {
@@ -210,7 +211,7 @@ async function readHome({ home, flags = {} }: Pick<HomeOptions, "home" | "flags"
     origins: file.oidc.map(originOf),
     quotas: file.quotas,
     audit: file.audit,
-    telemetry: telemetrySettings(file.telemetry, environment),
+    telemetry: file.telemetry,
   };
 }
 

@@ -2,9 +2,7 @@ import {
   type Attributes,
   type Context,
   type Counter,
-  createTraceState,
   type Histogram,
-  isSpanContextValid,
   type Meter,
   ROOT_CONTEXT,
   type Span,
@@ -19,22 +17,29 @@ import type {
   Decided,
   DecisionRequest,
   EndedTurn,
-  RequestTokens,
   SettledCall,
   StartedTurn,
   SupervisorObserver,
   Usage,
 } from "@reins/supervisor";
+import {
+  CHAT,
+  continued,
+  DURATIONS,
+  EXECUTE_TOOL,
+  INVOKE_AGENT,
+  inputOf,
+  present,
+  TOKENS,
+  tokenAttributes,
+  WAITS,
+} from "./conventions.ts";
 
 /** The most turns, calls and questions that are followed at once; of more, the oldest ends unknown. */
 const MOST_OPEN = 4_096;
 /** The longest text in a span. */
 const MOST_TEXT = 256;
 const SECOND = 1_000;
-/** The bounds that the conventions advise. */
-const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
-const DURATIONS = Array.from({ length: 14 }, (_, power) => 0.01 * 2 ** power);
-const WAITS = [1, 5, 15, 60, 300, 900, 3_600, 86_400];
 
 /** What telemetry is made with. */
 export interface AgentTelemetryOptions {
@@ -52,6 +57,9 @@ interface OpenTurn {
   readonly session: string;
   readonly began: number;
   readonly about: Attributes;
+  /** What is under way in it: entries of verdicts, and ids of approvals. */
+  readonly operations: Set<string>;
+  readonly questions: Set<string>;
   /** Whether its requests to models are known one by one, with their tokens. */
   hasRequests: boolean;
 }
@@ -115,11 +123,12 @@ export class AgentTelemetry implements SupervisorObserver {
       ...about,
       ...this.#clean({ "gen_ai.conversation.id": session, "reins.turn.id": id }),
     };
-    const from = continued(meta) ?? this.#contextIn(parent);
+    const from = continued(meta, this.#redact) ?? this.#contextIn(parent);
     const options = { kind: SpanKind.INTERNAL, startTime: began, attributes };
     const span = this.#tracer.startSpan(`invoke_agent ${about["gen_ai.agent.name"]}`, options, from);
     const context = trace.setSpan(from, span);
-    this.#turns.set(id, { span, context, session, began, about, hasRequests: false });
+    const open = { operations: new Set<string>(), questions: new Set<string>() };
+    this.#turns.set(id, { span, context, session, began, about, ...open, hasRequests: false });
     endOldest(this.#turns, (oldest) => this.#endTurn(oldest, {}));
   };
 
@@ -167,10 +176,11 @@ export class AgentTelemetry implements SupervisorObserver {
     if (verdict === "ask") {
       const asked = this.#questions.get(decided.approval)?.began ?? at - ms;
       this.#questions.set(decided.approval, { turn, began: asked, attributes, answer: {} });
+      this.#turnOf(turn)?.questions.add(decided.approval);
       endOldest(this.#questions, (oldest) => this.#endQuestion(oldest));
       return;
     }
-    const question = approval === undefined ? undefined : take(this.#questions, approval);
+    const question = approval === undefined ? undefined : this.#takeQuestion(approval);
     const began = question?.began ?? at - ms;
     this.#decisionSpan({ turn, began, attributes, answer: question?.answer ?? {} }, at);
     if (event.event_type === "post_action") this.#doneSpan({ turn, at, about, enforcement });
@@ -184,7 +194,7 @@ export class AgentTelemetry implements SupervisorObserver {
   readonly settled = ({ call, end: { outcome, tokens, event_type } }: SettledCall): void => {
     const operation = call && this.#operations.get(call.entry);
     if (event_type === "pre_prompt" && tokens) {
-      const turn = operation?.turn === undefined ? undefined : this.#turns.get(operation.turn);
+      const turn = this.#turnOf(operation?.turn);
       if (turn) turn.hasRequests = true;
       this.#countTokens(operation?.about ?? CHAT, inputOf(tokens), tokens.outputTokens);
     }
@@ -232,6 +242,7 @@ export class AgentTelemetry implements SupervisorObserver {
 
   #follow(entry: string, operation: OpenOperation): void {
     this.#operations.set(entry, operation);
+    this.#turnOf(operation.turn)?.operations.add(entry);
     endOldest(this.#operations, (oldest) => this.#endOperation(oldest));
   }
 
@@ -258,14 +269,23 @@ export class AgentTelemetry implements SupervisorObserver {
   }
 
   #endQuestion(id: string, more: Attributes = {}): void {
-    const question = take(this.#questions, id);
+    const question = this.#takeQuestion(id);
     if (!question) return;
     this.#decisionSpan({ ...question, answer: { ...question.answer, ...more } }, this.#now());
   }
 
+  #takeQuestion(id: string): Question | undefined {
+    const question = this.#questions.get(id);
+    this.#questions.delete(id);
+    this.#turnOf(question?.turn)?.questions.delete(id);
+    return question;
+  }
+
   #endOperation(entry: string, attributes: Attributes = { "reins.outcome": "unknown" }): void {
-    const operation = take(this.#operations, entry);
+    const operation = this.#operations.get(entry);
     if (!operation) return;
+    this.#operations.delete(entry);
+    this.#turnOf(operation.turn)?.operations.delete(entry);
     const { span, began, about } = operation;
     this.#end(
       span,
@@ -280,8 +300,8 @@ export class AgentTelemetry implements SupervisorObserver {
     const turn = this.#turns.get(id);
     if (!turn) return;
     // What is still under way then has no outcome that belongs to the turn.
-    for (const [entry, operation] of this.#operations) if (operation.turn === id) this.#endOperation(entry);
-    for (const [approval, question] of this.#questions) if (question.turn === id) this.#endQuestion(approval);
+    for (const entry of turn.operations) this.#endOperation(entry);
+    for (const approval of turn.questions) this.#endQuestion(approval);
     this.#turns.delete(id);
     const { span, began, about } = turn;
     const stop = attributes["reins.stop_reason"];
@@ -308,8 +328,12 @@ export class AgentTelemetry implements SupervisorObserver {
     if (output !== undefined) this.#tokens.record(output, { ...about, "gen_ai.token.type": "output" });
   }
 
+  #turnOf(id: string | undefined): OpenTurn | undefined {
+    return id === undefined ? undefined : this.#turns.get(id);
+  }
+
   #contextOf(turn: string | undefined): Context {
-    return (turn === undefined ? undefined : this.#turns.get(turn)?.context) ?? ROOT_CONTEXT;
+    return this.#turnOf(turn)?.context ?? ROOT_CONTEXT;
   }
 
   /** The turn of a session, under which a session that it started works. */
@@ -343,51 +367,8 @@ interface Called extends At {
   readonly enforcement: string;
 }
 
-const INVOKE_AGENT = { "gen_ai.operation.name": "invoke_agent", "gen_ai.provider.name": "reins" };
-const EXECUTE_TOOL = { "gen_ai.operation.name": "execute_tool" };
-const CHAT = { "gen_ai.operation.name": "chat" };
-
 /** Ends the oldest of what is open, where it is too much. */
 function endOldest(open: ReadonlyMap<string, unknown>, end: (id: string) => void): void {
   const [oldest] = open.keys();
   if (open.size > MOST_OPEN && oldest !== undefined) end(oldest);
-}
-
-function take<Value>(open: Map<string, Value>, id: string): Value | undefined {
-  const value = open.get(id);
-  open.delete(id);
-  return value;
-}
-
-function present(name: string, value: unknown): Attributes {
-  return typeof value === "string" || typeof value === "number" ? { [name]: value } : {};
-}
-
-function inputOf({ inputTokens, cachedReadTokens = 0, cachedWriteTokens = 0 }: RequestTokens): number {
-  return inputTokens + cachedReadTokens + cachedWriteTokens;
-}
-
-function tokenAttributes(tokens: RequestTokens | undefined): Attributes {
-  if (!tokens) return {};
-  return {
-    "gen_ai.usage.input_tokens": inputOf(tokens),
-    "gen_ai.usage.output_tokens": tokens.outputTokens,
-    ...present("gen_ai.usage.cache_read.input_tokens", tokens.cachedReadTokens),
-    ...present("gen_ai.usage.cache_creation.input_tokens", tokens.cachedWriteTokens),
-    ...present("gen_ai.usage.reasoning.output_tokens", tokens.thoughtTokens),
-  };
-}
-
-/** A version of W3C Trace Context, its trace, the span that goes on here, and flags. */
-const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.{0,256})?$/;
-
-/** The trace that a client continues, by the `_meta` of its prompt; none where that is not well-formed. */
-function continued(meta: unknown): Context | undefined {
-  const { traceparent, tracestate } = isRecord(meta) ? meta : {};
-  const [, traceId, spanId, flags] = (typeof traceparent === "string" && TRACEPARENT.exec(traceparent)) || [];
-  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
-  const traceState = typeof tracestate === "string" ? createTraceState(tracestate) : undefined;
-  const context = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true };
-  if (!isSpanContextValid(context)) return undefined;
-  return trace.setSpanContext(ROOT_CONTEXT, { ...context, ...(traceState && { traceState }) });
 }

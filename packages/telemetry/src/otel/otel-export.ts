@@ -40,10 +40,18 @@ export interface OtelSettings {
   readonly intervalMs: number;
 }
 
+/** What is watched of a harness. */
+interface WatchedHarness {
+  readonly supervisor: Pick<Harness["supervisor"], "observe">;
+  readonly approvals: Pick<Harness["approvals"], "subscribe" | "list">;
+  readonly identity: Pick<Harness["identity"], "listTenants">;
+  readonly redact: Harness["redact"];
+}
+
 export interface OtelExportOptions {
   readonly settings: OtelSettings;
   readonly version: string;
-  readonly harness: Pick<Harness, "supervisor" | "approvals" | "identity" | "redact">;
+  readonly harness: WatchedHarness;
   /** Called when a receiver stops taking what is sent, with the reason, and without one when it does again. */
   readonly onChange: (signal: "traces" | "metrics", failure: string | undefined) => void;
   /** Receives faults of telemetry itself. */
@@ -130,7 +138,7 @@ function resourceOf(serviceName: string, version: string) {
 }
 
 /** The approvals that wait for people. */
-async function pendingIn({ identity, approvals }: Pick<Harness, "identity" | "approvals">): Promise<number> {
+async function pendingIn({ identity, approvals }: WatchedHarness): Promise<number> {
   const tenants = await identity.listTenants();
   const lists = tenants.map(({ id: tenant }) =>
     approvals.list({ tenant, state: "pending", limit: MOST_PENDING }),

@@ -256,6 +256,31 @@ describe("telemetry over OTLP", () => {
       expect(text()).not.toContain(secret);
   });
 
+  it("puts the turn of a worker below the one that started it, and verdicts of AHP agents alone", async () => {
+    const { url, spans } = await collector();
+    const home = await governedHome(`telemetry: { endpoint: "${url}", metrics: false }\n`);
+    const reins = await home.up();
+    const client = await Client.open(home, reins);
+    await client.prompt(await client.begin(home), "spawn a subagent to list the files");
+    await home.decide({ session: "elsewhere", tool: "read", arguments: {} });
+    await home.stop(reins);
+    const turns = spans().filter(({ at }) => at["gen_ai.operation.name"] === "invoke_agent");
+    expect(turns).toHaveLength(2);
+    const outer = turns.find(({ parentSpanId }) => parentSpanId === undefined);
+    const inner = turns.find(({ parentSpanId }) => parentSpanId !== undefined);
+    expect(inner).toMatchObject({ parentSpanId: outer?.spanId, traceId: outer?.traceId });
+    const calls = spans().filter(({ name }) => name.startsWith("execute_tool "));
+    expect(calls.map(({ name, parentSpanId }) => [name, parentSpanId])).toEqual(
+      expect.arrayContaining([
+        ["execute_tool spawn_subagent", outer?.spanId],
+        ["execute_tool list_files", inner?.spanId],
+      ]),
+    );
+    const alone = spans().filter(({ at }) => at["gen_ai.conversation.id"] === "elsewhere");
+    expect(alone).toContainEqual(expect.objectContaining({ name: "decide pre_action" }));
+    for (const { parentSpanId } of alone) expect(parentSpanId).toBeUndefined();
+  });
+
   it("delays no turn and no stop where no receiver answers, and the doctor says so", async () => {
     const hanging = await collector(() => undefined);
     const home = await governedHome(`telemetry: { endpoint: "http://127.0.0.1:9" }\n`);

@@ -46,11 +46,11 @@ describe("the settings of telemetry", () => {
     expect(telemetrySettings(tracesOnly, {})).toMatchObject({ metrics: undefined });
   });
 
-  it.each(["nowhere", "ftp://files.example", "http://", "localhost:4318"])(
+  it.each(["nowhere", "ftp://files.example", "http://", "localhost:4318", "https://a:b@otel.example"])(
     "refuse %j as an address, and name the variable",
     (address) => {
       expect(() => telemetrySettings(file, { OTEL_EXPORTER_OTLP_ENDPOINT: address })).toThrow(
-        "OTEL_EXPORTER_OTLP_ENDPOINT is no address of http or https",
+        "OTEL_EXPORTER_OTLP_ENDPOINT is no address of http or https without a password",
       );
       expect(TelemetrySettings.safeParse({ endpoint: address }).success).toBe(false);
     },

@@ -40,7 +40,10 @@ export function isAddress(to: string): boolean {
 export const TelemetrySettings = z
   .strictObject({
     /** The address of an OTLP receiver over HTTP; the signals are sent to `v1/traces` and `v1/metrics` below it. */
-    endpoint: z.url({ protocol: /^https?$/ }).optional(),
+    endpoint: z
+      .url({ protocol: /^https?$/ })
+      .refine(isWithoutPassword, "a password belongs into headers")
+      .optional(),
     headers: Headers,
     service_name: z.string().min(1).max(255).default("reins"),
     traces: z.boolean().default(true),
@@ -98,10 +101,16 @@ function unescaped(value: string): string | undefined {
 }
 
 function addressOf(text: string, variable: string): string {
-  if (isAddress(text) && URL.canParse(text)) return text;
-  throw new CliError(`${variable} is no address of http or https`, {
+  if (isAddress(text) && isWithoutPassword(text)) return text;
+  throw new CliError(`${variable} is no address of http or https without a password`, {
     next: "Correct the variable, or unset it to continue without telemetry.",
   });
+}
+
+/** Whether a text is an address without user and password, which logs and errors would show. */
+function isWithoutPassword(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && url.username === "" && url.password === "";
 }
 
 /** A day. */

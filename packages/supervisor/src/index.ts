@@ -35,6 +35,7 @@ export {
 export type {
   CallEnd,
   Decided,
+  DecisionRequest,
   GatherFacts,
   OpenCall,
   RequestContext,
@@ -42,8 +43,14 @@ export type {
   Workspace,
 } from "./decision/decision.ts";
 export { Harnesses } from "./decision/harnesses.ts";
-
-export { Supervisor, type SupervisorObserver, type SupervisorOptions } from "./decision/supervisor.ts";
+export type {
+  EndedTurn,
+  RequestTokens,
+  SettledCall,
+  StartedTurn,
+  SupervisorObserver,
+} from "./decision/observer.ts";
+export { Supervisor, type SupervisorOptions } from "./decision/supervisor.ts";
 export {
   problemOf,
   SupervisorError,

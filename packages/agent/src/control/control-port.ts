@@ -1,3 +1,4 @@
+import type { TokenUsage } from "../history/entry.ts";
 import type { DecisionEvents, DecisionEventType, ReportEvents, ReportEventType } from "./events.ts";
 
 /** Context of a control event. */
@@ -6,6 +7,13 @@ export interface ControlCall {
   readonly sessionId?: string;
   /** Aborts when the decision is no longer needed. */
   readonly signal: AbortSignal;
+}
+
+/** What a model request used: all its tokens, what they cost where the price is known, and the tokens by kind. */
+export interface ChargedUsage {
+  readonly tokens: number;
+  readonly cost?: number;
+  readonly kinds?: TokenUsage;
 }
 
 /**
@@ -24,8 +32,5 @@ export interface ControlPort {
     call?: Pick<ControlCall, "sessionId">,
   ): void;
   /** Charges the tokens of a model request to limits, before the next request is decided. */
-  charge(
-    usage: { readonly tokens: number; readonly cost?: number },
-    call: Pick<ControlCall, "sessionId">,
-  ): Promise<void>;
+  charge(usage: ChargedUsage, call: Pick<ControlCall, "sessionId">): Promise<void>;
 }

@@ -152,7 +152,8 @@ export class Turn {
     const priced = price === undefined ? usage : { ...usage, cost: costOf(usage, price) };
     this.usage = addUsage(this.usage, priced);
     const { cost } = priced;
-    await control.charge({ tokens: totalOf(usage), ...(cost !== undefined && { cost }) }, { sessionId });
+    const charged = { tokens: totalOf(usage), kinds: usage };
+    await control.charge({ ...charged, ...(cost !== undefined && { cost }) }, { sessionId });
   }
 
   /** The cost of the session; `undefined` when the price of its models is unknown. */

@@ -5,7 +5,7 @@ import type { OidcSettings } from "@reins/server/oidc";
 import { z } from "zod";
 import { CliError, isNotFound } from "../errors.ts";
 import { IssuersSettings, QuotasSettings } from "./access.ts";
-import { AuditSettings } from "./exports.ts";
+import { AuditSettings, TelemetrySettings } from "./exports.ts";
 import { McpSettings } from "./mcp-servers.ts";
 import { ToolSearch, toolSearchSettings } from "./tool-search.ts";
 
@@ -129,6 +129,8 @@ const Configuration = z.strictObject({
   webhooks: z.array(Webhook).default([]),
   /** Where the ledger is exported to as it is written. */
   audit: AuditSettings,
+  /** Where traces and metrics go, over OTLP. */
+  telemetry: TelemetrySettings,
   /** The database, where it is not in the home. */
   db: z.string().min(1).optional(),
   /** The rules of the constitution, where they are not in the home. */
@@ -258,9 +260,10 @@ export async function readConfiguration(home: string): Promise<Configuration> {
     ),
   );
   const audit = await Promise.all(configuration.audit.map((one) => withAuditSecrets(home, one)));
+  const telemetry = await withHeaders(home, configuration.telemetry, "telemetry");
   const graphs = { ...configuration.graphs, services: Object.fromEntries(services) };
   const oidc = await Promise.all(configuration.oidc.map((issuer) => withClientSecret(home, issuer)));
-  return { ...configuration, webhooks, audit, graphs, oidc };
+  return { ...configuration, webhooks, audit, telemetry, graphs, oidc };
 }
 
 export function tenantRoots(

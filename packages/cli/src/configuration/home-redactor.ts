@@ -4,23 +4,26 @@ import { Redactor } from "@reins/supervisor";
 import { loadCatalogue } from "../hosting/home-agents.ts";
 import { readAgentsFile } from "./agents-file.ts";
 import { CONFIGURATION_FILE, type Configuration, readIfExists, unusable } from "./configuration.ts";
+import { headersIn } from "./exports.ts";
 
 interface SecretSources {
   readonly home: string;
   readonly environment: NodeJS.ProcessEnv;
-  readonly file: Pick<Configuration, "redact" | "webhooks"> & Partial<Pick<Configuration, "audit">>;
+  readonly file: Pick<Configuration, "redact" | "webhooks"> &
+    Partial<Pick<Configuration, "audit" | "telemetry">>;
 }
 
 /**
- * Redacts secrets of known formats, the credentials of agents, the secrets of webhooks and exports, and what `reins.yaml` names.
+ * Redacts secrets of known formats, the credentials of agents, the secrets of webhooks, exports and telemetry, and what `reins.yaml` names.
  */
 export async function homeRedactor({ home, environment, file }: SecretSources): Promise<Redactor> {
-  const { redact, webhooks, audit = [] } = file;
+  const { redact, webhooks, audit = [], telemetry } = file;
   const { credentialVariables } = loadCatalogue(home, await readAgentsFile(home));
   const values = [
     ...[...credentialVariables, ...redact.variables].flatMap((name) => environment[name] || []),
     ...webhooks.map(({ secret }) => secret),
     ...audit.flatMap(({ secret = [], headers }) => [secret, Object.values(headers)].flat()),
+    ...Object.values({ ...telemetry?.headers, ...headersIn(environment.OTEL_EXPORTER_OTLP_HEADERS) }),
     ...(await Promise.all(redact.files.map((path) => linesOf(home, path)))).flat(),
   ];
   try {

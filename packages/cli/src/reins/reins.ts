@@ -17,11 +17,13 @@ import { originOf } from "@reins/server/oidc";
 import type { Store, StoreLoss } from "@reins/store";
 import { type PolicyStatus, writeFirstFiles } from "@reins/supervisor";
 import { type Configuration, readConfiguration } from "../configuration/configuration.ts";
+import { telemetrySettings } from "../configuration/exports.ts";
 import { homeRedactor } from "../configuration/home-redactor.ts";
 import { namedPolicyFiles, type PolicyFileFlags } from "../configuration/policy-files.ts";
 import { startAuditExports } from "../hosting/audit-exports.ts";
 import { HomeAgents } from "../hosting/home-agents.ts";
 import { installOnFirstUse } from "../hosting/install-agent.ts";
+import { startTelemetry } from "../hosting/telemetry.ts";
 import { version } from "../installation.ts";
 import { damageError } from "../ledger/ledger-error.ts";
 import { WritableLedger } from "../ledger/open-ledger.ts";
@@ -73,7 +75,7 @@ export async function openHome(options: HomeOptions & { readonly haak?: HaakSett
   const lost: string[] = [];
   const opening = openLedger(options, lost);
   opening.catch(() => undefined);
-  const { audit, ...setup } = await prepareHome(options).catch(async (error: unknown) => {
+  const { audit, telemetry, ...setup } = await prepareHome(options).catch(async (error: unknown) => {
     await (await opening.catch(() => undefined))?.abandon();
     throw error;
   });
@@ -89,7 +91,10 @@ export async function openHome(options: HomeOptions & { readonly haak?: HaakSett
   });
   const { origin } = reins.ledger;
   log.info({ ledger: origin }, `decisions are recorded in the ledger ${origin}`);
-  return withExports(reins, () => startAuditExports({ home, settings: audit, opened: reins, log }));
+  const audited = await withExports(reins, () =>
+    startAuditExports({ home, settings: audit, opened: reins, log }),
+  );
+  return withExports(audited, () => startTelemetry({ settings: telemetry, opened: reins, log }));
 }
 
 /** A home whose exports end before it is closed. */
@@ -116,6 +121,7 @@ async function prepareHome(options: HomeOptions) {
   const { home, log } = options;
   const setup = await readHome(options);
   const { policyFiles, redactor, webhooks } = setup;
+  const telemetry = telemetrySettings(setup.telemetry, process.env);
   redactLog(log, redactor);
   for (const { name } of readableWebhooks(webhooks))
     log.warn(
@@ -124,7 +130,7 @@ async function prepareHome(options: HomeOptions) {
     );
   const written = await writeFirstFiles(home, policyFiles);
   for (const path of written) log.info({ path }, `wrote ${path}; read and adapt it`);
-  return setup;
+  return { ...setup, telemetry };
 }
 
 function openLedger(options: HomeOptions, lost: string[]): Promise<WritableLedger> {
@@ -205,6 +211,7 @@ async function readHome({ home, flags = {} }: Pick<HomeOptions, "home" | "flags"
     origins: file.oidc.map(originOf),
     quotas: file.quotas,
     audit: file.audit,
+    telemetry: file.telemetry,
   };
 }
 

@@ -208,7 +208,11 @@ describe("an allowed action", () => {
       { quality: "tool_result", tags: ["completed"], payload: { enforcement: "performed" } },
       { quality: "tool_result", tags: ["failed"] },
     ]);
-    expect(settled).toEqual(Array(2).fill({ event_type: "pre_action", entry: "cid-verdict" }));
+    const end = { event_type: "pre_action", entry: "cid-verdict" };
+    expect(settled).toEqual([
+      { ...end, outcome: "completed" },
+      { ...end, outcome: "failed" },
+    ]);
   });
 
   test("is recorded outside of the turn under way, where it is a setting", async () => {
@@ -219,7 +223,7 @@ describe("an allowed action", () => {
     const { entries, records } = await written();
     expect(entries).toEqual([]);
     expect(records).toMatchObject([{ quality: "tool_result", target: "session/set_mode", tags: ["failed"] }]);
-    expect(settled).toEqual([{ event_type: "pre_action", entry: "cid-verdict" }]);
+    expect(settled).toEqual([{ event_type: "pre_action", entry: "cid-verdict", outcome: "failed" }]);
   });
 
   test("of an agent is completed at the agent's level", async () => {

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from "@reins/acp";
 import type { Draft } from "@reins/ledger";
 import {
+  type CallEnd,
   type Decided,
   type Enforcement,
   type EventType,
@@ -94,7 +95,7 @@ export async function settleAction(
 ): Promise<ReturnType<typeof resultDraft>> {
   const subject = recordedSubject(scope, enforcement);
   const { supervisor } = scope.context.harness;
-  const call = await supervisor.settle(subject, { event_type: "pre_action", entry }, usage);
+  const call = await supervisor.settle(subject, { event_type: "pre_action", entry, outcome }, usage);
   const draft = resultDraft(subject, { tool, outcome }, call);
   return { ...draft, payload: { ...draft.payload, ...(written.length > 0 && { written }) } };
 }
@@ -133,11 +134,11 @@ export async function chargePrompt(
   usage: Partial<Usage>,
   {
     enforcement = scope.context.enforcement,
-    entry,
-  }: { readonly enforcement?: Enforcement; readonly entry?: string | undefined } = {},
+    ...end
+  }: { readonly enforcement?: Enforcement } & Pick<CallEnd, "entry" | "tokens"> = {},
 ): Promise<void> {
   const subject = recordedSubject(scope, enforcement);
-  await scope.context.harness.supervisor.settle(subject, { event_type: "pre_prompt", entry }, usage);
+  await scope.context.harness.supervisor.settle(subject, { ...end, event_type: "pre_prompt" }, usage);
 }
 
 /** Records entries of a session and, if they belong to its turn, adds them to it; the turn ends when they are written. */

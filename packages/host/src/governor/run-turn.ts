@@ -2,7 +2,7 @@ import { CODE, interruptedBy, isObject, type JsonObject, RpcError, readResult, u
 import { errorMessage, Repeater, systemClock } from "@reins/kit";
 import type { Draft, RecordOptions } from "@reins/ledger";
 import { type Decided, type Harness, type Origin, type Subject, sessionKey } from "@reins/supervisor";
-import { recordedSubject, subjectIn } from "../control/control-point.ts";
+import { agentOf, recordedSubject, subjectIn } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
 import { chargePrompt, forwardIn } from "../control/outcome.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
@@ -39,6 +39,8 @@ export async function runTurn(
   const cancel = () => void cancelTurn(session, "the prompt was cancelled").catch(() => undefined);
   signal.addEventListener("abort", cancel, { once: true });
   const { harness, principal, onFault } = session.context;
+  const begun = { id: turn.id, session: session.id, parent: session.descent?.parent };
+  harness.supervisor.turnStarted({ ...begun, agent: agentOf(session), meta: params._meta });
   // Reads what other processes have changed; the governor cancels the turns of a principal without rights.
   const read = async () => void (await harness.identity.current(principal));
   const reading = new Repeater(systemClock, RIGHTS_MS, read, (error) => onFault(String(error)));
@@ -292,15 +294,16 @@ async function finish(
   // Requests that were decided one by one are settled with what each used; the last one may have been cut off.
   const isSettled = session.context.profile.decidesPrompts === "per_request";
   await chargePrompt(session, isSettled ? {} : turn.takeUncharged(usage), { entry: turn.verdict });
-  session.context.harness.supervisor.turnEnded(usage);
   const isInterrupted = stop_reason === "interrupted";
   if (session.hasToolCalls) await noteUnended(session, { isCancelled: turn.isCancelled || isInterrupted });
   await flushUpdates(session);
   if (isInterrupted && session.hasToolCalls) await recordUnknown(session);
   await turn.written();
+  const tokens = usageIn(answer);
+  session.context.harness.supervisor.turnEnded(usage, { id: turn.id, stop_reason, tokens });
   const completed_at = session.context.now().toISOString();
   noteRun(session, turn, runEnd(stop_reason), { metadata: { stop_reason } });
-  const end = { stop_reason, completed_at, usage: { ...usage, ...usageIn(answer) } };
+  const end = { stop_reason, completed_at, usage: { ...usage, ...tokens } };
   forwardIn(session, "post_response", { stop_reason, usage: end.usage });
   const { harness, onFault } = session.context;
   const draft = harness.redacted(turnDraft(subject, turn, end));

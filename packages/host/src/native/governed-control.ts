@@ -1,5 +1,6 @@
 import { CODE, RpcError } from "@reins/acp";
 import type {
+  ChargedUsage,
   ControlCall,
   ControlPort,
   DecisionEvents,
@@ -117,12 +118,9 @@ export class GovernedControl implements ControlPort {
     for (const one of reporting) if (one) reportIn(one, type, noted).catch(fault);
   }
 
-  async charge(
-    usage: { readonly tokens: number; readonly cost?: number },
-    call: Pick<ControlCall, "sessionId">,
-  ): Promise<void> {
+  async charge({ kinds, ...usage }: ChargedUsage, call: Pick<ControlCall, "sessionId">): Promise<void> {
     const session = this.#sessionOf(call);
-    if (session) await chargePrompt(session, usage);
+    if (session) await chargePrompt(session, usage, { tokens: kinds });
   }
 
   /** What is decided about a request to a model; nothing where the defaults have a say. */

@@ -8,7 +8,7 @@ import { authorize } from "../access/authenticator.ts";
 import type { Connections, CurrentConnections } from "../connections/connections.ts";
 import type { AgentTimeouts } from "../connections/durable-connection.ts";
 import { framed, streamMessages } from "../connections/message-stream.ts";
-import { headerOf, requireHeader } from "../gateway/request.ts";
+import { headerOf, requireHeader, withTrace } from "../gateway/request.ts";
 import type { GatewayLimits, Log } from "../limits.ts";
 import { HttpProblem } from "../problems.ts";
 import type { LongPollCall, RawResponse, Routes } from "../routes/router.ts";
@@ -113,7 +113,8 @@ async function takeMessage(
     case "request": {
       const params = membersOf(message.params);
       const session = sessionOf(call, message.method, params);
-      const answering = kept.ask(message.id, message.method, params);
+      const traced = withTrace(call.request, message.method, params);
+      const answering = kept.ask(message.id, message.method, traced);
       const stream = OPENS_SESSION.has(message.method) ? undefined : session;
       await kept.later(message.id, message.method, answering, stream);
       return ACCEPTED;

@@ -4,7 +4,7 @@ import type { Answered } from "@reins/host";
 import type { Connections, CurrentConnections } from "../connections/connections.ts";
 import type { DurableConnection } from "../connections/durable-connection.ts";
 import { framed, streamMessages } from "../connections/message-stream.ts";
-import { headerOf, prefersAsync, requireAccepted, requireHeader } from "../gateway/request.ts";
+import { headerOf, prefersAsync, requireAccepted, requireHeader, withTrace } from "../gateway/request.ts";
 import { HttpProblem } from "../problems.ts";
 import type { LongPollCall, RawResponse, Routes } from "../routes/router.ts";
 
@@ -106,7 +106,7 @@ async function answer(
   kept: DurableConnection,
   { id, method, params }: RpcRequest,
 ): Promise<RawResponse> {
-  const answering = kept.ask(id, method, params);
+  const answering = kept.ask(id, method, withTrace(call.request, method, params));
   const session = typeof params.sessionId === "string" ? params.sessionId : undefined;
   if (prefersAsync(call.request)) {
     await kept.later(id, method, answering, session);

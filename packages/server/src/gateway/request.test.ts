@@ -2,7 +2,7 @@ import { approvalOperations, NoMembers, RpcId, RpcMessage } from "@reins/api";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { HttpProblem } from "../problems.ts";
-import { accepts, fitsQuickly, readCall } from "./request.ts";
+import { accepts, fitsQuickly, readCall, withTrace } from "./request.ts";
 
 const { listApprovals, answerApproval } = approvalOperations;
 
@@ -14,6 +14,33 @@ function httpProblem(run: () => unknown): HttpProblem {
   }
   throw new Error("it was not refused");
 }
+
+describe("the trace of a prompt", () => {
+  const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  const params = { sessionId: "s", _meta: { other: 1 } };
+  const traced = (
+    headers: Record<string, string>,
+    given: typeof params = params,
+    method = "session/prompt",
+  ) => withTrace({ headers }, method, given);
+
+  test("is that of its HTTP request, with the state of the trace", () => {
+    expect(traced({ traceparent, tracestate: "a=1" })).toEqual({
+      sessionId: "s",
+      _meta: { other: 1, traceparent, tracestate: "a=1" },
+    });
+    expect(withTrace({ headers: { traceparent } }, "session/prompt", {})).toEqual({ _meta: { traceparent } });
+  });
+
+  test("is that of its _meta first, and no header changes another request or adds what is no trace", () => {
+    const own = { ...params, _meta: { other: 1, traceparent: "own" } };
+    expect(traced({ traceparent }, own)).toBe(own);
+    expect(traced({ traceparent }, params, "session/new")).toBe(params);
+    expect(traced({ tracestate: "a=1" })).toBe(params);
+    for (const bad of ["", "00-x", `${traceparent} `, `${traceparent}-${"x".repeat(9_000)}`])
+      expect(traced({ traceparent: bad })).toBe(params);
+  });
+});
 
 describe("what comes with a request", () => {
   test("is parsed by the operation's schemas", () => {

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
+import { type JsonObject, metaOf } from "@reins/acp";
 import { NoMembers, Nothing, type Operation, RpcMessage } from "@reins/api";
 import { type Clock, JsonError, memberFaults, parseJson, readRequestBody } from "@reins/kit";
 import type { z } from "zod";
@@ -26,6 +27,19 @@ export function requireHeader(request: Headed, name: string): string {
   const value = headerOf(request, name);
   if (value !== undefined) return value;
   throw new HttpProblem("invalid", `the header ${name} is needed`);
+}
+
+/** A W3C `traceparent`. */
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** The parameters of a prompt with the trace that its HTTP request names, unless its `_meta` names one. */
+export function withTrace(request: Headed, method: string, params: JsonObject): JsonObject {
+  if (method !== "session/prompt" || request.headers.traceparent === undefined) return params;
+  const traceparent = headerOf(request, "traceparent") ?? "";
+  const meta = metaOf(params);
+  if (!TRACEPARENT.test(traceparent) || meta.traceparent !== undefined) return params;
+  const tracestate = headerOf(request, "tracestate");
+  return { ...params, _meta: { ...meta, traceparent, ...(tracestate !== undefined && { tracestate }) } };
 }
 
 /** Whether the client prefers the response on its stream (`Prefer: respond-async`). */

@@ -15,6 +15,7 @@ import type { Approval } from "../approvals/approvals.ts";
 import type { Use } from "../limits/tables.ts";
 import type { TenantState } from "../limits/tenant-states.ts";
 import { sessionKey } from "../record/record.ts";
+import type { RequestTokens } from "./observer.ts";
 
 /** Where an agent works, as far as the harness knows. Keep one object per session: what follows from it is found out once. */
 export interface Workspace {
@@ -330,6 +331,9 @@ export interface CallEnd {
   readonly event_type: string;
   readonly entry?: string | undefined;
   readonly tool?: string | undefined;
+  /** How it ended, and the tokens of a request to a model: for observers. */
+  readonly outcome?: string | undefined;
+  readonly tokens?: RequestTokens | undefined;
 }
 
 /** The most open calls of one session. */

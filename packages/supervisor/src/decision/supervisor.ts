@@ -33,6 +33,7 @@ import {
   type Unrecorded,
 } from "./decision.ts";
 import { askHarnesses, type Harnesses } from "./harnesses.ts";
+import type { EndedTurn, StartedTurn, SupervisorObserver } from "./observer.ts";
 import { askPeople, modify } from "./waiting-stages.ts";
 
 /** What a supervisor decides with. */
@@ -54,14 +55,6 @@ export interface SupervisorOptions {
   readonly onRecordError?: (error: unknown) => void;
   readonly clock?: Clock;
   readonly newId?: () => string;
-}
-
-/** Receives counts. Must be quick, and must not throw. */
-export interface SupervisorObserver {
-  /** Called with each verdict and the milliseconds it took, without the time that people took. */
-  readonly decided: (decided: Decided, ms: number) => void;
-  /** Called with what a turn used, as far as its agent reported it. */
-  readonly turnEnded: (usage: Partial<Usage>) => void;
 }
 
 /**
@@ -96,9 +89,10 @@ export class Supervisor {
   /** Decides an event. Never rejects. */
   async decide(event: ControlEvent, subject: Subject, requestContext: RequestContext): Promise<Decided> {
     const begun = performance.now();
-    const decided = await decide({ event, subject, requestContext }, this.#ports);
+    const request = { event, subject, requestContext };
+    const decided = await decide(request, this.#ports);
     const ms = performance.now() - begun;
-    for (const observer of this.#observers) observer.decided(decided, ms);
+    for (const observer of this.#observers) observer.decided(decided, ms, request);
     return decided;
   }
 
@@ -109,8 +103,9 @@ export class Supervisor {
     requestContext: RequestContext,
     reason: string,
   ): Promise<Decided> {
-    const decided = await refuseEvent({ event, subject, requestContext }, reason, this.#ports);
-    for (const observer of this.#observers) observer.decided(decided, 0);
+    const request = { event, subject, requestContext };
+    const decided = await refuseEvent(request, reason, this.#ports);
+    for (const observer of this.#observers) observer.decided(decided, 0, request);
     return decided;
   }
 
@@ -180,6 +175,7 @@ export class Supervisor {
   async settle(subject: Subject, end: CallEnd, reported: Partial<Usage> = {}): Promise<OpenCall | undefined> {
     const usage = amountsIn(reported);
     const call = this.#open.take(subject, end);
+    for (const { settled } of this.#observers) settled?.({ subject, call, end, usage });
     const policy = this.#options.policies.get(subject.tenant);
     if (!call && policy) await this.#states.charge(policy, subject, end, usage);
     if (!call || call.uses.length === 0) return call;
@@ -189,9 +185,14 @@ export class Supervisor {
     return call;
   }
 
+  /** Reports a turn that begins to observers. */
+  turnStarted(turn: StartedTurn): void {
+    for (const { turnStarted } of this.#observers) turnStarted?.(turn);
+  }
+
   /** Reports a turn that ended to observers, with all that it used. */
-  turnEnded(usage: Partial<Usage>): void {
-    for (const { turnEnded } of this.#observers) turnEnded(usage);
+  turnEnded(usage: Partial<Usage>, turn?: EndedTurn): void {
+    for (const { turnEnded } of this.#observers) turnEnded(usage, turn);
   }
 
   /** Writes what is still buffered. */
@@ -201,7 +202,10 @@ export class Supervisor {
 
   /** Removes the open calls of a session that ended; their outcome is unknown. */
   abandon(subject: Subject): readonly OpenCall[] {
-    return this.#open.takeAll(subject);
+    const calls = this.#open.takeAll(subject);
+    for (const { settled } of this.#observers)
+      for (const call of calls) settled?.({ subject, call, end: { ...call, outcome: "unknown" }, usage: {} });
+    return calls;
   }
 }
 

@@ -5,7 +5,7 @@ import { EXIT } from "../../errors.ts";
 import { printableLine, table } from "../../printable.ts";
 import { agentsCheck, credentialsCheck, reachCheck, sandboxCheck } from "./agents.ts";
 import { type Check, type CheckContext, type Finding, wrong } from "./check.ts";
-import { auditCheck } from "./exports.ts";
+import { auditCheck, telemetryCheck } from "./exports.ts";
 import { databaseCheck, homeCheck, keysCheck, vaultCheck } from "./home.ts";
 import { browserCheck, diskCheck, issuersCheck, nodeCheck, serverCheck } from "./machine.ts";
 import { constitutionCheck, rosterCheck } from "./policy.ts";
@@ -28,6 +28,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   browser: browserCheck,
   issuers: issuersCheck,
   audit: auditCheck,
+  telemetry: telemetryCheck,
 };
 
 export const doctorCommand = command({
@@ -36,7 +37,7 @@ export const doctorCommand = command({
   inputs: { home: HOME, json: ["--json", "print the findings as JSON"] },
   note: `Checks Node, the home, keys, the database, disk, the port or the running Reins, the
 constitution, the roster, agents and their credentials, the sandbox, whether an
-agent could reach Reins itself, the browser, OpenID issuers, and exports. Changes nothing.`,
+agent could reach Reins itself, the browser, OpenID issuers, exports and telemetry. Changes nothing.`,
   examples: ["reins doctor", `reins doctor --json | jq '.findings[] | select(.state != "fine")'`],
   codes: { done: "nothing is wrong", failed: "something is", usage: "wrong usage" },
   async run({ home }) {

@@ -3,9 +3,10 @@ import { errorMessage } from "@reins/kit";
 import { LedgerReader, ledgerTables } from "@reins/ledger";
 import { openSqliteReader } from "@reins/store";
 import { readConfiguration } from "../../configuration/configuration.ts";
-import { type AuditSettings, isAddress } from "../../configuration/exports.ts";
+import { type AuditSettings, isAddress, telemetrySettings } from "../../configuration/exports.ts";
 import { auditCursorIn, databaseIn } from "../../home.ts";
 import { auditDestination } from "../../hosting/audit-exports.ts";
+import { probeReceiver } from "../../hosting/telemetry.ts";
 import { type Check, type Finding, fine, note, wrong } from "./check.ts";
 
 /** Whether the audit exports of the configuration get the ledger away. */
@@ -15,6 +16,34 @@ export const auditCheck: Check = async ({ home }) => {
   const newest = await lastEntry(home);
   return Promise.all(audit.map((one) => auditFinding(home, one, newest)));
 };
+
+/** Whether the receivers of traces and metrics answer. */
+export const telemetryCheck: Check = async ({ home, environment }) => {
+  const settings = telemetrySettings((await readConfiguration(home)).telemetry, environment);
+  const { traces, metrics, headers = {} } = settings ?? {};
+  return Promise.all(
+    Object.entries({ traces, metrics }).flatMap(([signal, url]) =>
+      url === undefined ? [] : [telemetryFinding(signal, url, headers)],
+    ),
+  );
+};
+
+async function telemetryFinding(
+  signal: string,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<Finding> {
+  const { origin } = new URL(url);
+  const failure = await probeReceiver(url, headers).catch(
+    (error: unknown) =>
+      `it does not answer: ${errorMessage(error instanceof Error ? (error.cause ?? error) : error)}`,
+  );
+  if (failure === undefined) return fine(`${signal} are received at ${origin}`);
+  return wrong(
+    `${signal} are not received at ${origin}: ${failure}`,
+    "Repair the receiver, or correct telemetry in reins.yaml or the variables of OpenTelemetry; nothing else waits for it.",
+  );
+}
 
 /** The place of the newest entry; -1 where there is none. */
 async function lastEntry(home: string): Promise<number> {

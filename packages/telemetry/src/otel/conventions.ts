@@ -1,0 +1,64 @@
+import {
+  type Attributes,
+  type Context,
+  createTraceState,
+  isSpanContextValid,
+  ROOT_CONTEXT,
+  trace,
+} from "@opentelemetry/api";
+import { isRecord } from "@reins/kit";
+import type { RequestTokens } from "@reins/supervisor";
+
+/** The bounds that the conventions advise. */
+export const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
+export const DURATIONS = Array.from({ length: 14 }, (_, power) => 0.01 * 2 ** power);
+export const WAITS = [1, 5, 15, 60, 300, 900, 3_600, 86_400];
+
+/** The operations of an agent, as attributes of spans and metrics. */
+export const INVOKE_AGENT = { "gen_ai.operation.name": "invoke_agent", "gen_ai.provider.name": "reins" };
+export const EXECUTE_TOOL = { "gen_ai.operation.name": "execute_tool" };
+export const CHAT = { "gen_ai.operation.name": "chat" };
+
+/** An attribute where there is a value. */
+export function present(name: string, value: unknown): Attributes {
+  return typeof value === "string" || typeof value === "number" ? { [name]: value } : {};
+}
+
+/** All input tokens of a request, cached ones included. */
+export function inputOf({ inputTokens, cachedReadTokens = 0, cachedWriteTokens = 0 }: RequestTokens): number {
+  return inputTokens + cachedReadTokens + cachedWriteTokens;
+}
+
+/** What a request used, as attributes of its span. */
+export function tokenAttributes(tokens: RequestTokens | undefined): Attributes {
+  if (!tokens) return {};
+  return {
+    "gen_ai.usage.input_tokens": inputOf(tokens),
+    "gen_ai.usage.output_tokens": tokens.outputTokens,
+    ...present("gen_ai.usage.cache_read.input_tokens", tokens.cachedReadTokens),
+    ...present("gen_ai.usage.cache_creation.input_tokens", tokens.cachedWriteTokens),
+    ...present("gen_ai.usage.reasoning.output_tokens", tokens.thoughtTokens),
+  };
+}
+
+/** A version of W3C Trace Context, its trace, the span that goes on here, and flags. */
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.{0,256})?$/;
+
+/** The longest `tracestate` that is passed on. */
+const MOST_STATE = 512;
+
+/**
+ * The trace that a client continues, by the `_meta` of its prompt; none where that is not well-formed. A `tracestate` with
+ * secrets is left out.
+ */
+export function continued(meta: unknown, redact: (text: string) => unknown): Context | undefined {
+  const { traceparent, tracestate } = isRecord(meta) ? meta : {};
+  const [, traceId, spanId, flags] = (typeof traceparent === "string" && TRACEPARENT.exec(traceparent)) || [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  const isKept =
+    typeof tracestate === "string" && tracestate.length <= MOST_STATE && redact(tracestate) === tracestate;
+  const traceState = isKept ? createTraceState(tracestate) : undefined;
+  const context = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true };
+  if (!isSpanContextValid(context)) return undefined;
+  return trace.setSpanContext(ROOT_CONTEXT, { ...context, ...(traceState && { traceState }) });
+}

@@ -1,0 +1,1 @@
+export { OtelExport, type OtelSettings } from "./otel-export.ts";

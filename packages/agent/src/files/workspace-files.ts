@@ -158,7 +158,8 @@ function wholeLength(bytes: Buffer): number {
 /** Whether a path, relative to a folder, may be read; of a file that is open, with its state. */
 export type MayRead = (path: string, opened?: OpenedFile) => boolean | Promise<boolean>;
 
-const MAX_NAMES = 1_000;
+/** The most names of a folder that are read. */
+export const MAX_NAMES = 1_000;
 
 /** A folder to read in. What is outside, missing or may not be read does not exist. */
 export class ReadableFolder {
@@ -184,7 +185,9 @@ export class ReadableFolder {
   read(path: string, maxBytes: number): Promise<string | undefined> {
     return ifReadable(() =>
       withFile(this.#roots, path, async (file, opened) =>
-        (await this.#mayRead(path, opened)) ? decodeText(await readStart(file, maxBytes), true) : undefined,
+        (await this.#mayRead(path, opened))
+          ? decodeText(await readStart(file, Math.min(maxBytes, opened.state.size)), true)
+          : undefined,
       ),
     );
   }

@@ -25,9 +25,8 @@ export async function withFile<Result>(
     throw translated(error, path);
   });
   try {
-    const opened = await descriptorPath(file, real);
+    const [opened, state] = await Promise.all([descriptorPath(file, real), file.stat()]);
     await roots.requireInside(opened, path);
-    const state = await file.stat();
     if (!state.isFile()) throw new FileError("not_a_file", `${path} is not a file`);
     return await use(file, { path: opened, state });
   } finally {

@@ -297,7 +297,9 @@ async function finish(
   if (session.hasToolCalls) await noteUnended(session, { isCancelled: turn.isCancelled || isInterrupted });
   await flushUpdates(session);
   if (isInterrupted && session.hasToolCalls) await recordUnknown(session);
-  await turn.written();
+  const writing = turn.written();
+  // Sends what waits for another commit.
+  if (writing) await Promise.all([session.context.harness.store.commit([], { durable: false }), writing]);
   const completed_at = session.context.now().toISOString();
   noteRun(session, turn, runEnd(stop_reason), { metadata: { stop_reason } });
   const end = { stop_reason, completed_at, usage: { ...usage, ...usageIn(answer) } };

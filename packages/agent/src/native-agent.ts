@@ -42,7 +42,7 @@ export class NativeAgent {
       notification: (method, params) => this.#notified(method, params),
       fault: dependencies.onFault,
     });
-    this.#bridge = new PeerBridge(this.#rpc);
+    this.#bridge = new PeerBridge(this.#rpc, undefined, dependencies.services.offersBridge);
     this.#bridge.capabilities = {};
     this.#dependencies = { ...dependencies, services: { bridge: this.#bridge, ...dependencies.services } };
     this.#sessions = new Sessions(this.#dependencies, this.#rpc, () => this.#capabilities);

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StoreError } from "@reins/store";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { HomeStore } from "../src/commands/up/up.ts";
 import { databaseIn } from "../src/home.ts";
-import { HomeStore } from "../src/reins/home-store.ts";
 
 let home = "";
 beforeAll(async () => {

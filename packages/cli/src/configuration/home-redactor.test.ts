@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { homeRedactor } from "../reins/reins.ts";
 import { readConfiguration } from "./configuration.ts";
-import { homeRedactor } from "./home-redactor.ts";
 
 describe("the secrets of a home", () => {
   let home: string;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, test } from "vitest";
 import { realDatabase } from "../../home.ts";
-import { linkDatabase, sessionWorkspace } from "./locations.ts";
+import { linkDatabase, sessionWorkspace } from "./up.ts";
 
 async function folders() {
   const home = await mkdtemp(join(tmpdir(), "reins-database-"));

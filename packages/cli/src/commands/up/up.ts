@@ -1,16 +1,27 @@
+import { lstat, mkdir, open, readlink, realpath, symlink } from "node:fs/promises";
 import { homedir } from "node:os";
-import { resolve } from "node:path";
+import { dirname, relative, resolve, sep } from "node:path";
 import { type AhpEvent, AhpServer, EventType } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
 import { type Access, type AdminApi, agentRoutes, Gateway, haakRoutes, hostRoutes } from "@reins/server";
+import { homeTables } from "@reins/server/tables";
+import { type PreparedSqlite, prepareSqlite, type Store, type StoreLoss } from "@reins/store";
 import { command, type ValuesOf } from "../../command.ts";
 import { readConfiguration } from "../../configuration/configuration.ts";
 import { requirePolicyFiles } from "../../configuration/policy-files.ts";
+import { CliError, EXIT, systemCode } from "../../errors.ts";
 import { requireFolder } from "../../files.ts";
-import { homeFolder, openHome, operatorSocketIn, socketIn } from "../../home.ts";
+import {
+  databaseIn,
+  homeFolder,
+  openHome,
+  operatorSocketIn,
+  privateDatabase,
+  realDatabase,
+  socketIn,
+} from "../../home.ts";
 import { inspectorFolder, version } from "../../installation.ts";
 import { type Log, logLevel, openLog } from "../../log.ts";
-import { HomeStore } from "../../reins/home-store.ts";
 import { openHome as openReinsHome } from "../../reins/reins.ts";
 import { ReinsOpener } from "../../reins/reins-opener.ts";
 import { isLoopback, refuseOpenServer } from "../../serving/address.ts";
@@ -20,8 +31,68 @@ import { announceStart } from "../../serving/start-message.ts";
 import { surviveFullDisk, watchForStop } from "../../serving/stop.ts";
 import { readTls, type TlsPair } from "../../serving/tls.ts";
 import { ahpHandlers, type DecisionObserver } from "./ahp-handlers.ts";
-import { linkDatabase, sessionWorkspace } from "./locations.ts";
 import { resolveUpSettings, UP_INPUTS, type UpSettings } from "./settings.ts";
+
+/** The store of a home. Starts its threads early, because that takes time. */
+export class HomeStore {
+  /** What is missing from the opened database. */
+  readonly losses: StoreLoss[] = [];
+  readonly #home: string;
+  readonly #acceptLoss: boolean;
+  #prepared: PreparedSqlite | undefined;
+  #opening: Promise<Store> | undefined;
+
+  private constructor(home: string, acceptLoss: boolean) {
+    this.#home = home;
+    this.#acceptLoss = acceptLoss;
+  }
+
+  /** Starts the threads without touching a file. */
+  static async prepare(home: string, { acceptLoss = false } = {}): Promise<HomeStore> {
+    const store = new HomeStore(home, acceptLoss);
+    store.#prepared = await store.#prepare();
+    return store;
+  }
+
+  /** Begins to open the database for the next call of `open`. */
+  begin(): void {
+    const opening = this.#opening ?? this.#open();
+    this.#opening = opening;
+    // The next caller tries again and gets the error.
+    opening.catch(() => {
+      if (this.#opening === opening) this.#opening = undefined;
+    });
+  }
+
+  /** The caller owns the store. Another call opens it again. */
+  open(): Promise<Store> {
+    const opening = this.#opening ?? this.#open();
+    this.#opening = undefined;
+    return opening;
+  }
+
+  async close(): Promise<void> {
+    await this.#prepared?.end();
+    const store = await this.#opening?.catch(() => undefined);
+    await store?.close();
+  }
+
+  async #open(): Promise<Store> {
+    const first = this.#prepared;
+    this.#prepared = undefined;
+    await privateDatabase(await realDatabase(this.#home));
+    return (first ?? (await this.#prepare())).open();
+  }
+
+  async #prepare(): Promise<PreparedSqlite> {
+    return prepareSqlite({
+      path: await realDatabase(this.#home),
+      tables: homeTables,
+      acceptLoss: this.#acceptLoss,
+      onLoss: (loss) => void this.losses.push(loss),
+    });
+  }
+}
 
 export const upCommand = command({
   description:
@@ -203,3 +274,70 @@ const CAPABILITIES: readonly string[] = [
   ...EventType.options.filter((type) => type !== "handshake"),
   "batch",
 ];
+
+/**
+ * Links the database of a home to another path, so that every command finds it. Never replaces a database that
+ * exists.
+ */
+export async function linkDatabase(home: string, path: string): Promise<void> {
+  const link = databaseIn(home);
+  const present = await databasePath(link);
+  if (present === undefined) return makeLink(link, path);
+  if (present === path || (await isSameFile(link, path))) return;
+  const unlink = present === link ? "" : ` && rm ${link}`;
+  throw new CliError(`The database of ${home} is ${present}, and not ${path}.`, {
+    next: `Leave --db out, choose another home, or stop Reins and move it: mv ${present} ${path}${unlink}`,
+  });
+}
+
+async function makeLink(link: string, path: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    // The home is private; this folder may not be. SQLite creates its files with the same mode.
+    await (await open(path, "a", 0o600)).close();
+    await symlink(path, link);
+  } catch (error) {
+    throw new CliError(`The database cannot be at ${path}: ${errorMessage(error)}`, {
+      next: "Choose another path with --db, or leave it out to keep it in the home.",
+      exitCode: EXIT.failed,
+      cause: error,
+    });
+  }
+}
+
+async function databasePath(link: string): Promise<string | undefined> {
+  try {
+    return (await lstat(link)).isSymbolicLink() ? resolve(dirname(link), await readlink(link)) : link;
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+async function isSameFile(left: string, right: string): Promise<boolean> {
+  const [one, other] = await Promise.all([left, right].map((path) => realpath(path).catch(() => undefined)));
+  return one !== undefined && one === other;
+}
+
+/**
+ * The folder of sessions that name none: the first given one, else the current folder, else one beside the home,
+ * because no session may work inside or around a home.
+ */
+export async function sessionWorkspace(
+  home: string,
+  workspaces: readonly string[],
+  current: string,
+): Promise<string> {
+  const [given] = workspaces;
+  if (given !== undefined) return given;
+  const [inside, around] = await Promise.all([realpath(home), realpath(current)]);
+  if (!contains(inside, around) && !contains(around, inside)) return current;
+  const beside = `${home}-workspace`;
+  await mkdir(beside, { recursive: true, mode: 0o700 });
+  return beside;
+}
+
+function contains(folder: string, other: string): boolean {
+  const way = relative(folder, other);
+  return way !== ".." && !way.startsWith(`..${sep}`);
+}

@@ -1,25 +1,133 @@
 import { type Channel, CODE, type JsonObject, Peer, RpcError, readParams } from "@reins/acp";
 import { offersBridge, PeerBridge } from "@reins/bridge";
+import { z } from "zod";
 import { type AgentDependencies, dependenciesFrom, type NativeAgentOptions } from "./agent-dependencies.ts";
+import type { UserPart } from "./history/entry.ts";
 import { UnavailableModel } from "./models/models.ts";
 import { configOptionsOf, isThoughtLevel, modeIds, settingsOf } from "./sessions/config-options.ts";
-import {
-  EarlierSession,
-  Initialize,
-  ListSessions,
-  NewSession,
-  OneSession,
-  Prompt,
-  promptParts,
-  read,
-  SetConfigOption,
-  SetMode,
-} from "./sessions/params.ts";
 import type { Session } from "./sessions/session.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { type ClientCapabilities, replay } from "./sessions/updates.ts";
 import { allTools } from "./tools/all-tools.ts";
 import type { ToolView } from "./tools/tool.ts";
+
+const AbsolutePath = z.string().startsWith("/", "is an absolute path");
+const Directories = z.array(AbsolutePath).max(100);
+const SessionId = z.string().min(1).max(256);
+
+/** Parameters of `initialize`, with the capabilities that we use. */
+const Initialize = z.looseObject({
+  protocolVersion: z.number().optional(),
+  clientCapabilities: z
+    .looseObject({
+      session: z.looseObject({ notices: z.unknown(), compaction: z.unknown() }).partial().nullish(),
+    })
+    .nullish(),
+});
+
+/** Parameters of `session/new`. */
+const NewSession = z.looseObject({
+  cwd: AbsolutePath,
+  additionalDirectories: Directories.nullish(),
+  mcpServers: z.array(z.unknown()).nullish(),
+});
+
+/** Parameters of `session/load`, `session/resume` and `session/fork`. */
+const EarlierSession = NewSession.extend({ sessionId: SessionId, cwd: AbsolutePath.optional() });
+
+/** Parameters of `session/list`. */
+const ListSessions = z.looseObject({
+  cwd: AbsolutePath.nullish(),
+  cursor: z.string().max(512).nullish(),
+});
+
+/** Parameters of methods that only name a session. */
+const OneSession = z.looseObject({ sessionId: SessionId });
+
+/** Parameters of `session/set_mode`. */
+const SetMode = OneSession.extend({ modeId: z.string() });
+
+/** Parameters of `session/set_config_option`. */
+const SetConfigOption = OneSession.extend({ configId: z.string(), value: z.string().min(1).max(200) });
+
+/** Parameters of `session/prompt`. */
+const Prompt = OneSession.extend({
+  prompt: z
+    .array(z.looseObject({ type: z.string() }))
+    .min(1)
+    .max(1_000),
+});
+
+/** Parses the parameters of a method. Throws an error for the client when they are invalid. */
+function read<Schema extends z.ZodType>(schema: Schema, method: string, params: unknown): z.infer<Schema> {
+  const { data, error } = schema.safeParse(params);
+  if (!error) return data;
+  const faults = error.issues.slice(0, 5).map(({ path, message }) => `${path.join(".")}: ${message}`);
+  throw new RpcError(CODE.invalidParams, `the parameters of ${method} are invalid: ${faults.join("; ")}`);
+}
+
+const Annotations = z.looseObject({ audience: z.array(z.string()).nullish() }).nullish();
+
+const Block = z.discriminatedUnion("type", [
+  z.looseObject({ type: z.literal("text"), text: z.string(), annotations: Annotations }),
+  z.looseObject({
+    type: z.literal("image"),
+    data: z.string(),
+    mimeType: z.string(),
+    annotations: Annotations,
+  }),
+  z.looseObject({
+    type: z.literal("resource_link"),
+    uri: z.string(),
+    name: z.string(),
+    annotations: Annotations,
+  }),
+  z.looseObject({
+    type: z.literal("resource"),
+    resource: z.looseObject({ uri: z.string(), text: z.string().optional(), mimeType: z.string().nullish() }),
+    annotations: Annotations,
+  }),
+]);
+
+/**
+ * Converts the blocks of a prompt. Blocks for the assistant alone and attached files are context, not the user's words.
+ */
+function promptParts(
+  blocks: readonly unknown[],
+  { images }: { readonly images: boolean },
+): readonly UserPart[] {
+  return blocks.map((block) => {
+    const { data, error } = Block.safeParse(block);
+    if (!error) return partOf(data, images);
+    throw new RpcError(
+      CODE.invalidParams,
+      `a block of the prompt cannot be read: ${error.issues[0]?.message}`,
+    );
+  });
+}
+
+function partOf(block: z.infer<typeof Block>, images: boolean): UserPart {
+  switch (block.type) {
+    case "text":
+      return { type: "text", text: block.text, ...(isForAssistant(block.annotations) && { context: true }) };
+    case "image":
+      if (images) return { type: "image", data: block.data, mimeType: block.mimeType };
+      return context(`[an image of the type ${block.mimeType}, which this model cannot see]`);
+    case "resource_link":
+      return context(`[a link to ${block.name}: ${block.uri}]`);
+    case "resource":
+      return context(`[the content of ${block.resource.uri}]\n${block.resource.text ?? "(no text)"}`);
+  }
+}
+
+function context(text: string): UserPart {
+  return { type: "text", text, context: true };
+}
+
+function isForAssistant(annotations: z.infer<typeof Annotations>): boolean {
+  const audience = annotations?.audience ?? [];
+  return audience.length > 0 && !audience.includes("user");
+}
 
 const PROTOCOL_VERSION = 1;
 const PAGE = 50;
@@ -42,7 +150,7 @@ export class NativeAgent {
       notification: (method, params) => this.#notified(method, params),
       fault: dependencies.onFault,
     });
-    this.#bridge = new PeerBridge(this.#rpc);
+    this.#bridge = new PeerBridge(this.#rpc, undefined, dependencies.services.offersBridge);
     this.#bridge.capabilities = {};
     this.#dependencies = { ...dependencies, services: { bridge: this.#bridge, ...dependencies.services } };
     this.#sessions = new Sessions(this.#dependencies, this.#rpc, () => this.#capabilities);

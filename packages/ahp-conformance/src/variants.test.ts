@@ -2,7 +2,7 @@ import { AhpEvent, decode, EventType, PAYLOADS } from "@reins/ahp";
 import { expect, test } from "vitest";
 import type { z } from "zod";
 import { event, SAMPLES } from "./samples.ts";
-import { VARIANTS } from "./variants.ts";
+import { VARIANTS } from "./sections/payloads.ts";
 
 const schemas: Readonly<Record<string, z.ZodType | undefined>> = PAYLOADS;
 

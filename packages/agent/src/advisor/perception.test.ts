@@ -32,6 +32,12 @@ function look(root: string, more: Partial<Payload> = {}, mayRead?: MayRead) {
 const contents = (facts: readonly { content: string }[]) => facts.map(({ content }) => content);
 
 describe("perception of a workspace", () => {
+  test("looks for git where the folder may not be listed", async () => {
+    const root = await project({ ".git/HEAD": "ref: refs/heads/main\n", "a.txt": "a" });
+    const { facts } = await look(root, {}, (path) => path !== ".");
+    expect(contents(facts)).toEqual(["The workspace is a git repository, on branch main"]);
+  });
+
   test("reports the project, its guides and the state of git", async () => {
     const root = await project({
       "package.json": JSON.stringify({

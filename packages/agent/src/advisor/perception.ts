@@ -8,7 +8,7 @@ import type {
   InjectedContext,
   ProjectSummary,
 } from "../control/events.ts";
-import { type MayRead, ReadableFolder } from "../files/workspace-files.ts";
+import { MAX_NAMES, type MayRead, ReadableFolder } from "../files/workspace-files.ts";
 
 const MAX_BYTES = 64 * 1024;
 
@@ -49,7 +49,7 @@ export async function perceive(
     Promise.all(GUIDES.map((guide) => readGuide(folder, names, guide))),
     Promise.all(MANIFESTS.filter(([file]) => names.includes(file)).map((one) => readManifest(folder, one))),
     pathState(folder, path),
-    gitState(folder),
+    mayHaveGit(names) ? gitState(folder) : [],
   ]);
   let items = constraints?.max_results ?? 12;
   let characters = constraints?.max_context_length ?? 8_000;
@@ -98,6 +98,13 @@ async function readGuide(
   const snippet = text.length > characters ? `${text.slice(0, characters)}\n…` : text;
   return path === undefined || text === "" ? [] : [{ path, snippet, relevance_score }];
 }
+
+/** Whether a folder may be a git repository, by its names; they are incomplete where it has many, or may not be listed. */
+function mayHaveGit(names: readonly string[]): boolean {
+  return names.length === 0 || names.length >= MAX_NAMES || names.some((name) => GIT.test(name));
+}
+
+const GIT = /^\.git\/?$/;
 
 /** Reads git's files instead of running git: a repository's configuration can make git run anything. */
 async function gitState(folder: ReadableFolder): Promise<readonly Fact[]> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DecisionEvents, PlanningStrategy } from "../control/events.ts";
-import { choosePlanning, hintsFor } from "./planning.ts";
+import { choosePlanning, hintsFor } from "./advisor.ts";
 
 const ALL: readonly PlanningStrategy[] = ["none", "step_by_step", "tree_of_thoughts", "graph_planning"];
 

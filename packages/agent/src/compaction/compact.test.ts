@@ -6,8 +6,7 @@ import { testWorkspace } from "../../test/workspace.ts";
 import { type HistoryEntry, transcriptOf } from "../history/entry.ts";
 import { VolatileSessionStore } from "../history/session-store.ts";
 import { ModelError, type ModelEvent } from "../models/model.ts";
-import { coveredCount } from "./compact.ts";
-import { digestOf } from "./digest.ts";
+import { coveredCount, digestOf } from "./compact.ts";
 
 const at = "2026-01-01T00:00:00Z";
 const user = (text: string, turn = "1"): HistoryEntry => ({

@@ -53,7 +53,7 @@ export class Roots {
   async resolve(path: string): Promise<string> {
     if (path.includes("\0")) throw new FileError("invalid", "a path must not contain null characters");
     const asked = isAbsolute(path) ? path : `${this.cwd}/${path}`;
-    const real = await resolved(asked);
+    const [real] = await Promise.all([resolved(asked), this.find()]);
     await this.requireInside(real, path);
     return real;
   }

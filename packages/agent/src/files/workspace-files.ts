@@ -25,9 +25,8 @@ export async function withFile<Result>(
     throw translated(error, path);
   });
   try {
-    const opened = await descriptorPath(file, real);
+    const [opened, state] = await Promise.all([descriptorPath(file, real), file.stat()]);
     await roots.requireInside(opened, path);
-    const state = await file.stat();
     if (!state.isFile()) throw new FileError("not_a_file", `${path} is not a file`);
     return await use(file, { path: opened, state });
   } finally {
@@ -158,7 +157,8 @@ function wholeLength(bytes: Buffer): number {
 /** Whether a path, relative to a folder, may be read; of a file that is open, with its state. */
 export type MayRead = (path: string, opened?: OpenedFile) => boolean | Promise<boolean>;
 
-const MAX_NAMES = 1_000;
+/** The most names of a folder that are read. */
+export const MAX_NAMES = 1_000;
 
 /** A folder to read in. What is outside, missing or may not be read does not exist. */
 export class ReadableFolder {
@@ -184,7 +184,9 @@ export class ReadableFolder {
   read(path: string, maxBytes: number): Promise<string | undefined> {
     return ifReadable(() =>
       withFile(this.#roots, path, async (file, opened) =>
-        (await this.#mayRead(path, opened)) ? decodeText(await readStart(file, maxBytes), true) : undefined,
+        (await this.#mayRead(path, opened))
+          ? decodeText(await readStart(file, Math.min(maxBytes, opened.state.size)), true)
+          : undefined,
       ),
     );
   }

@@ -45,7 +45,19 @@ describe("a session store in a folder", () => {
       await new FileSessionStore(path).append({ ...headerOf("a"), title: `${n} ${"x".repeat(500)}` }, []);
     expect((await stat(join(path, "a.json"))).size).toBeLessThan(66 * 1_024);
     expect((await new FileSessionStore(path).read("a"))?.header.title).toMatch(/^399 /);
-    expect(await readdir(path)).toEqual(["a.json"]);
+    await expect.poll(async () => (await readdir(path)).toSorted()).toEqual(["a.json", "a.jsonl"]);
+  });
+
+  test("creates the file of entries with the session, and none that a removed session would leave", async () => {
+    const path = await folder();
+    const store = new FileSessionStore(path);
+    await store.append(headerOf("a"), []);
+    await store.append(headerOf("b"), []);
+    await store.remove("b");
+    await expect.poll(async () => (await readdir(path)).toSorted()).toEqual(["a.json", "a.jsonl"]);
+    expect((await stat(join(path, "a.jsonl"))).mode & 0o077).toBe(0);
+    await store.append(headerOf("a"), [saying("one")]);
+    expect((await store.read("a"))?.entries).toEqual([saying("one")]);
   });
 
   test("creates files for their owner only and leaves no temporary files", async () => {

@@ -8,7 +8,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode } from "@reins/kit";
 import { HistoryEntry } from "./entry.ts";
@@ -35,12 +35,17 @@ const PRIVATE = { mode: 0o600 };
  * Stores sessions in a folder, each in two append-only files with a line for each entry and for each state of its header,
  * of which the last counts. A line that a crash cut off is skipped. Lines are appended synchronously: to write them into
  * the page cache takes a fortieth of the time that it takes to hand them to another thread, or to replace a file. The
- * files of a session that is in use stay open, because to open a file takes several times as long as to append to it.
+ * files of a session that is in use stay open, because to open a file takes several times as long as to append to it. The
+ * file of entries is created with the session, by another thread: where the disk is busy, to create a file takes as long
+ * as a quarter of a first turn.
  */
 export class FileSessionStore implements SessionStore {
   readonly #folder: string;
   /** The last written header of a session, without its time, and the length of the file it is in. */
   readonly #written = new Map<string, { readonly header: string; readonly length: number }>();
+
+  /** The sessions whose file of entries is being created. */
+  readonly #creating = new Map<string, Promise<void>>();
 
   /** The open files by path, those that were appended to last at the end. */
   readonly #open = new Map<string, number>();
@@ -70,14 +75,17 @@ export class FileSessionStore implements SessionStore {
   async append(header: SessionHeader, entries: readonly HistoryEntry[]): Promise<void> {
     const { id } = header;
     expectId(id);
-    if (!this.#written.has(id)) mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const isFirst = !this.#written.has(id);
+    if (isFirst) mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const lines = entries.map(lineOf).join("");
     if (lines !== "") appendFileSync(this.#opened(this.#entriesOf(id)), lines);
     if (this.#needsHeader(header, entries)) this.#writeHeader(header);
+    if (isFirst && lines === "") this.#createEntries(id);
   }
 
   async remove(id: string): Promise<void> {
     expectId(id);
+    await this.#creating.get(id);
     this.#written.delete(id);
     this.release(id);
     rmSync(this.#headerOf(id), { force: true });
@@ -87,6 +95,15 @@ export class FileSessionStore implements SessionStore {
   release(id: string): void {
     this.#close(this.#headerOf(id));
     this.#close(this.#entriesOf(id));
+  }
+
+  /** Creates the file of entries before the first one is appended. A failure is that of the append, which opens it again. */
+  #createEntries(id: string): void {
+    const creating = open(this.#entriesOf(id), "a", PRIVATE.mode)
+      .then((file) => file.close())
+      .catch(() => undefined)
+      .finally(() => this.#creating.delete(id));
+    this.#creating.set(id, creating);
   }
 
   /** A file that is open for appending. */

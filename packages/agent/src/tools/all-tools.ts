@@ -1,6 +1,10 @@
+import { lstat, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import type { Memory } from "@reins/bridge";
+import { errorCode } from "@reins/kit";
 import { z } from "zod";
-import { deleteFile, editFile, readFile, writeFile } from "./file-tools.ts";
+import { FileError, type Roots } from "../files/roots.ts";
+import { decodeText, readStart, withFile, withFolder, writeAtomically } from "../files/workspace-files.ts";
 import type { HostServices } from "./host-services.ts";
 import { postBoard, readBoard, readMailbox, remember, sendMessage } from "./host-tools.ts";
 import { listFiles } from "./list-files.ts";
@@ -8,7 +12,134 @@ import { loadSkill } from "./load-skill.ts";
 import { runCommand } from "./run-command.ts";
 import { search } from "./search.ts";
 import { spawnSubagent } from "./spawn-subagent.ts";
-import { defineTool, type Tool } from "./tool.ts";
+import { defineTool, type Tool, ToolError } from "./tool.ts";
+
+const MAX_READ_BYTES = 50 * 1024;
+
+/** Reads a text file. */
+export const readFile = defineTool({
+  name: "read_file",
+  description: "Reads a text file of the workspace. Files longer than 50 KB are cut.",
+  kind: "read",
+  isReadOnly: true,
+  arguments: z.strictObject({
+    path: z.string().min(1).describe("The file, from the working folder on or absolute"),
+  }),
+  title: ({ path }) => `Read ${path}`,
+  prepare: async ({ path }, { roots }) => ({ locations: [await roots.resolve(path)] }),
+  perform: ({ path }, { roots }) =>
+    withFile(roots, path, async (file) => {
+      const { size } = await file.stat();
+      const bytes = await readStart(file, MAX_READ_BYTES);
+      const isCut = size > bytes.length && bytes.length === MAX_READ_BYTES;
+      const text = decodeText(bytes, isCut);
+      if (text === undefined) throw new FileError("not_text", `${path} is not a text file`);
+      return { text: isCut ? `${text}\n[cut here: the file has ${size} bytes]` : text };
+    }),
+});
+
+/** Creates or replaces a file. */
+export const writeFile = defineTool({
+  name: "write_file",
+  description: "Writes a text file of the workspace, replacing what was there. Folders are made as needed.",
+  kind: "edit",
+  arguments: z.strictObject({
+    path: z.string().min(1).describe("The file, from the working folder on or absolute"),
+    content: z.string().describe("All of its text"),
+  }),
+  title: ({ path }) => `Write ${path}`,
+  // The old text is not read here: whether it may be read is part of the question.
+  prepare: async ({ path, content }, { roots }) => {
+    const real = await roots.resolve(path);
+    return { locations: [real], content: [{ type: "diff", path: real, oldText: null, newText: content }] };
+  },
+  async perform({ path, content }, { roots }) {
+    const real = await roots.resolve(path);
+    await writeAtomically(roots, path, content);
+    return {
+      text: `Wrote ${Buffer.byteLength(content)} bytes to ${path}.`,
+      content: [{ type: "diff", path: real, oldText: null, newText: content }],
+    };
+  },
+});
+
+const MAX_EDITED_BYTES = 5 * 1024 * 1024;
+
+/** Replaces a text in a file. */
+export const editFile = defineTool({
+  name: "edit_file",
+  description:
+    "Replaces a text in a file of the workspace. The old text has to be there exactly, and only once unless all places are to be changed.",
+  kind: "edit",
+  arguments: z.strictObject({
+    path: z.string().min(1).describe("The file, from the working folder on or absolute"),
+    old_text: z.string().min(1).describe("What is there now"),
+    new_text: z.string().describe("What is to be there instead"),
+    replace_all: z.boolean().optional().describe("Whether to change every place"),
+  }),
+  title: ({ path }) => `Edit ${path}`,
+  prepare: async ({ path, old_text, new_text }, { roots }) => {
+    const real = await roots.resolve(path);
+    return {
+      locations: [real],
+      content: [{ type: "diff", path: real, oldText: old_text, newText: new_text }],
+    };
+  },
+  async perform({ path, old_text, new_text, replace_all = false }, { roots }) {
+    const text = await withFile(roots, path, async (file) => {
+      if ((await file.stat()).size > MAX_EDITED_BYTES)
+        throw new FileError("too_large", `${path} is too large to be edited`);
+      return decodeText(await readStart(file, MAX_EDITED_BYTES), false);
+    });
+    if (text === undefined) throw new FileError("not_text", `${path} is not a text file`);
+    const places = text.split(old_text).length - 1;
+    if (places === 0) throw new ToolError("failed", `the old text is not in ${path}; read it again`);
+    if (places > 1 && !replace_all)
+      throw new ToolError(
+        "failed",
+        `the old text is ${places} times in ${path}; give more of it, or set replace_all`,
+      );
+    await writeAtomically(roots, path, text.split(old_text).join(new_text));
+    return {
+      text: `Changed ${places} place${places === 1 ? "" : "s"} in ${path}.`,
+      content: [{ type: "diff", path: await roots.resolve(path), oldText: old_text, newText: new_text }],
+    };
+  },
+});
+
+/** Deletes a file or a folder. */
+export const deleteFile = defineTool({
+  name: "delete_file",
+  description:
+    "Deletes a file of the workspace, or a folder with everything in it. It cannot be brought back.",
+  kind: "delete",
+  arguments: z.strictObject({
+    path: z.string().min(1).describe("The file, from the working folder on or absolute"),
+  }),
+  title: ({ path }) => `Delete ${path}`,
+  prepare: async ({ path }, { roots }) => ({ locations: [join(...(await parentAndName(roots, path)))] }),
+  async perform({ path }, { roots }) {
+    const [folder, name] = await parentAndName(roots, path);
+    await withFolder(roots, folder, { make: false }, async (base) => {
+      const at = join(base, name);
+      await lstat(at).catch((error: unknown) => {
+        if (errorCode(error) === "ENOENT") throw new FileError("missing", `there is no ${path}`);
+        throw error;
+      });
+      // Links inside are removed, not followed.
+      await rm(at, { recursive: true });
+    });
+    return { text: `Deleted ${path}.` };
+  },
+});
+
+/** The real parent folder and the name of an entry. A link counts as itself, not as its target. */
+async function parentAndName(roots: Roots, path: string): Promise<readonly [folder: string, name: string]> {
+  const name = basename(path);
+  if (name === "" || name === "." || name === ".." || (await roots.isRoot(await roots.resolve(path))))
+    throw new FileError("invalid", "the workspace itself is not deleted; name what is in it");
+  return [await roots.resolve(dirname(path)), name];
+}
 
 /** The tools of the native agent whose services are available. */
 export function allTools(

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { toolContext, use } from "../../test/tool-context.ts";
 import { type TestWorkspace, testWorkspace } from "../../test/workspace.ts";
-import { deleteFile, editFile, readFile, writeFile as writeTool } from "./file-tools.ts";
+import { deleteFile, editFile, readFile, writeFile as writeTool } from "./all-tools.ts";
 import { listFiles } from "./list-files.ts";
 import type { Tool } from "./tool.ts";
 

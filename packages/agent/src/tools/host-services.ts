@@ -1,5 +1,5 @@
 import type { JsonObject } from "@reins/acp";
-import type { BridgePort, WorkerDetails } from "@reins/bridge";
+import type { BridgeMethod, BridgePort, WorkerDetails } from "@reins/bridge";
 import type { SkillService } from "../skills/session-skills.ts";
 
 /** A message of another agent. */
@@ -134,6 +134,8 @@ export interface HostServices {
   readonly protocol?: ProtocolService;
   /** The skills of folders. */
   readonly skills?: SkillService;
+  /** Whether a client of a session offers a method of the bridge; asked if absent. */
+  readonly offersBridge?: (sessionId: string, method: BridgeMethod) => boolean;
   /** The client of each session that lends tools and skills; without one, calls reject with `no_host`. */
   readonly bridge?: BridgePort;
 }

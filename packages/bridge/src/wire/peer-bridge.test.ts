@@ -52,6 +52,15 @@ test("a client of ACP is asked only what it offers", async () => {
   expect(await faultOf(bridge.call("s1", "host/tools/list", {}, signal))).toBe("no_host");
 });
 
+test("a session whose clients are known to offer nothing is not asked", async () => {
+  const asked: string[] = [];
+  const peer = { request: async (method: string) => void asked.push(method), signal };
+  const bridge = new PeerBridge(peer, undefined, (sessionId) => sessionId === "s2");
+  expect(await faultOf(bridge.call("s1", "skills/list", {}, signal))).toBe("no_host");
+  await bridge.call("s2", "skills/list", {}, signal);
+  expect(asked).toEqual(["skills/list"]);
+});
+
 test("errors of a host have codes of their own", async () => {
   const { bridge } = bridgeTo(async (method) => {
     const codes = { "host/tools/list": -32601, builtin_call: -32001, "skills/list": -32603 };

@@ -16,6 +16,8 @@ const REJECTED = -32001;
 
 type Listener = (params: JsonObject) => void;
 
+type Offers = (sessionId: string, method: BridgeMethod) => boolean;
+
 /** The connection that a bridge uses. */
 type BridgePeer = Pick<Peer, "request" | "signal">;
 
@@ -24,12 +26,19 @@ export class PeerBridge implements BridgePort {
   readonly #peer: BridgePeer;
   readonly #clock: Pick<Clock, "now" | "after">;
   readonly #pulse: HostPulse;
+  readonly #offers: Offers;
   readonly #listeners = new Map<string, Set<Listener>>();
   /** The capabilities of an ACP client; a host below ACP has none, and is asked. */
   capabilities: JsonObject | undefined;
 
-  constructor(peer: BridgePeer, clock: Pick<Clock, "now" | "after"> = systemClock) {
+  /** @param offers whether a client of a session offers a method, where that is known without asking */
+  constructor(
+    peer: BridgePeer,
+    clock: Pick<Clock, "now" | "after"> = systemClock,
+    offers: Offers = () => true,
+  ) {
     this.#peer = peer;
+    this.#offers = offers;
     this.#clock = clock;
     this.#pulse = new HostPulse(clock);
   }
@@ -40,7 +49,8 @@ export class PeerBridge implements BridgePort {
     params: JsonObject,
     signal: AbortSignal,
   ): Promise<unknown> {
-    if (this.capabilities && !offersBridge(this.capabilities, method))
+    const isKnown = !this.capabilities || offersBridge(this.capabilities, method);
+    if (!isKnown || !this.#offers(sessionId, method))
       throw new BridgeCallError("no_host", `the client does not offer "${method}"`);
     try {
       const ask = (asked: BridgeMethod) => (waiting: AbortSignal) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ClientCalls } from "./client-calls.ts";
+import { ClientCalls } from "./turn.ts";
 
 /** Calls with a manual clock. */
 function calls() {

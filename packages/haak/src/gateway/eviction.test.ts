@@ -1,6 +1,6 @@
 import type { SessionRecord } from "@reins/host";
 import { describe, expect, test } from "vitest";
-import { Eviction } from "./eviction.ts";
+import { Eviction } from "./agent-runner.ts";
 
 const NOW = Date.parse("2026-01-02T12:00:00Z");
 const TTL_MS = 30 * 60_000;

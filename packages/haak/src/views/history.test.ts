@@ -1,6 +1,6 @@
 import { TURN_ENDED } from "@reins/host";
 import { expect, test } from "vitest";
-import { SessionHistory } from "./history.ts";
+import { SessionHistory } from "./views.ts";
 
 const entry = { toolNames: { members: [], aliases: [], kinds: {} } };
 const AT = Date.parse("2026-01-02T03:04:05Z");

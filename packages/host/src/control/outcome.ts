@@ -141,7 +141,10 @@ export async function chargePrompt(
   await scope.context.harness.supervisor.settle(subject, { ...end, event_type: "pre_prompt" }, usage);
 }
 
-/** Records entries of a session and, if they belong to its turn, adds them to it; the turn ends when they are written. */
+/**
+ * Records entries of a session with the next commit and, if they belong to its turn, adds them to it; the turn ends when
+ * they are written.
+ */
 export function recordIn(
   scope: ControlScope,
   drafts: readonly Draft[],
@@ -155,7 +158,7 @@ export function recordIn(
       const result = { status: outcome, success: outcome === "completed" };
       forwardIn(scope, "post_action", { tool_name: tool, result, ...more });
     }
-  const recording = harness.record(drafts, { durable: false }).then(
+  const recording = harness.record(drafts, { durable: false, relaxed: true }).then(
     ({ entries }) => void turn?.entries.push(...entries.map(({ cid }) => cid)),
     (error: unknown) => onFault(`an entry could not be written: ${String(error)}`),
   );

@@ -81,8 +81,9 @@ export class StandingVerdicts {
 export async function fileState(cwd: string, path: string, opened?: OpenedFile): Promise<string> {
   const named = resolve(cwd, path);
   try {
-    const real = opened?.path ?? (await realpath(named));
-    const { dev, ino, size, mtimeMs, ctimeMs } = opened?.state ?? (await stat(real));
+    const [real, { dev, ino, size, mtimeMs, ctimeMs }] = opened
+      ? [opened.path, opened.state]
+      : await Promise.all([realpath(named), stat(named)]);
     return JSON.stringify([named, real, dev, ino, size, mtimeMs, ctimeMs]);
   } catch {
     return JSON.stringify([named]);

@@ -233,7 +233,7 @@ export class Turn {
   readonly leftSettings = new Set<string>();
   /** Holds back its message, of an agent that declares action graphs. */
   held: HeldMessage | undefined;
-  readonly #writing: Promise<unknown>[] = [];
+  readonly #writing = new Set<Promise<unknown>>();
   readonly #deferred: Promise<string | undefined>[] = [];
   readonly #output: string[] = [];
   readonly #prompt: () => unknown;
@@ -301,13 +301,15 @@ export class Turn {
 
   /** Waits for a write before the turn's own. The writer reports its failure. */
   awaits(writing: Promise<unknown>): void {
+    const settled = () => void this.#writing.delete(writing);
+    this.#writing.add(writing);
     // At once: it may fail long before the turn ends.
-    this.#writing.push(writing.catch(() => undefined));
+    writing.then(settled, settled);
   }
 
   /** Settles when everything that belongs to it is written; nothing where that is so already. */
   written(): Promise<unknown> | undefined {
-    return this.#writing.length > 0 ? Promise.all(this.#writing.splice(0)) : undefined;
+    return this.#writing.size > 0 ? Promise.allSettled(this.#writing) : undefined;
   }
 
   /** Notes a verdict that is not written yet: the next request to a model waits for it. */

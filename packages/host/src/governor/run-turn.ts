@@ -298,7 +298,9 @@ async function finish(
   if (session.hasToolCalls) await noteUnended(session, { isCancelled: turn.isCancelled || isInterrupted });
   await flushUpdates(session);
   if (isInterrupted && session.hasToolCalls) await recordUnknown(session);
-  await turn.written();
+  const writing = turn.written();
+  // Sends what waits for another commit.
+  if (writing) await Promise.all([session.context.harness.store.commit([], { durable: false }), writing]);
   const tokens = usageIn(answer);
   session.context.harness.supervisor.turnEnded(usage, { id: turn.id, stop_reason, tokens });
   const completed_at = session.context.now().toISOString();

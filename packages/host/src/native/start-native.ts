@@ -143,6 +143,7 @@ export function startNative(options: NativeOptions): {
   const services = nativeServices({
     ...{ messaging, subjectOf, offers, spawn, mayRead },
     workerOf: (id) => governor.sessionOf(id)?.descent?.worker,
+    offersBridge: (id, method) => governor.sessionOf(id)?.clients.whoServes?.(method, {}) !== undefined,
     native: entry.id,
     skills: options.skills?.serviceFor((id) => ({
       principal,
@@ -215,6 +216,8 @@ interface NativeServicesOptions {
   readonly offers?: TurnOffers | undefined;
   /** The worker that a session is, where another session started it. */
   readonly workerOf: NonNullable<HostServices["workerOf"]>;
+  /** Whether a client of a session offers a method of the bridge. */
+  readonly offersBridge: NonNullable<HostServices["offersBridge"]>;
   /** The id of the native agent. */
   readonly native: string;
   /** Whether a search of a session may show a file without asking a person. */
@@ -229,7 +232,7 @@ interface NativeServicesOptions {
 
 /** Mail, board and subagents, each session in the name of the agent that it acts as, and the tools of its client. */
 function nativeServices(options: NativeServicesOptions): HostServices {
-  const { messaging, subjectOf, offers, native, spawn, mayRead, skills, workerOf } = options;
+  const { messaging, subjectOf, offers, native, spawn, mayRead, skills, workerOf, offersBridge } = options;
   const subjectIn = (sessionId: string) => {
     const subject = subjectOf(sessionId);
     if (subject) return subject;
@@ -241,6 +244,7 @@ function nativeServices(options: NativeServicesOptions): HostServices {
   return {
     nameOf,
     workerOf,
+    offersBridge,
     ...(protocol && { protocol }),
     ...(skills && { skills }),
     ...(mayRead && { mayRead }),

@@ -41,6 +41,8 @@ export type SessionEvent =
   /** A new process has dealt with what the last one left; questions still wait after a position in the log. */
   | { readonly type: "recovered"; readonly asked_after: number | undefined }
   | { readonly type: "annotated"; readonly changes: Annotations }
+  /** Its agent has given it a title. */
+  | { readonly type: "titled"; readonly changes: Pick<SessionRecord, "title"> }
   | { readonly type: "ended"; readonly end: SessionEnd }
   | { readonly type: "reopened"; readonly mode: SessionMode | undefined };
 
@@ -69,7 +71,7 @@ type Annotations = Partial<
  * What the owner of a session does after a transition, in this order.
  * - `notify`: the watchers of sessions.
  * - `cancel`: prompts in the queue, and the agent that is being started for them.
- * - `write`, `write_later`: the record.
+ * - `write`, `write_later`: the record. `write_with_next`: with the next commit, which that of a verdict is.
  * - `record`: the entry of its end in its agent, `session_end`.
  * - `withdraw`: its approvals.
  * - `announce`: its end, to its clients.
@@ -80,6 +82,7 @@ export type SessionEffect =
   | "cancel"
   | "write"
   | "write_later"
+  | "write_with_next"
   | "record"
   | "withdraw"
   | "announce"
@@ -98,6 +101,7 @@ export const TRANSITIONS: Readonly<Record<SessionPhase, Rows>> = {
     failed: ["ended", "cancel", "forget"],
     agent_lost: ["starting"],
     annotated: ["starting"],
+    titled: ["starting"],
     stopped: ["starting", "record"],
     released: ["starting", "cancel"],
     ended: END,
@@ -114,12 +118,13 @@ export const TRANSITIONS: Readonly<Record<SessionPhase, Rows>> = {
     released: ["resuming", "cancel"],
     cut: ["interrupted"],
     annotated: ["resuming", "notify", "write"],
+    titled: ["resuming", "notify", "write_with_next"],
     ended: END,
   },
   idle: {
     failed: ["parked", "notify"],
     resume: ["resuming"],
-    prompted: ["running", "notify", "write"],
+    prompted: ["running", "notify", "write_with_next"],
     turn_ended: ["idle", "notify"],
     turn_recorded: ["idle", "write_later"],
     agent_lost: ["parked", "notify"],
@@ -127,6 +132,7 @@ export const TRANSITIONS: Readonly<Record<SessionPhase, Rows>> = {
     released: ["parked", "notify", "cancel"],
     cut: ["interrupted"],
     annotated: ["idle", "notify", "write"],
+    titled: ["idle", "notify", "write_with_next"],
     ended: END,
   },
   running: {
@@ -137,6 +143,7 @@ export const TRANSITIONS: Readonly<Record<SessionPhase, Rows>> = {
     released: ["parked", "notify", "cancel"],
     cut: ["interrupted"],
     annotated: ["running", "notify", "write"],
+    titled: ["running", "notify", "write_with_next"],
     ended: END,
   },
   parked: {
@@ -149,6 +156,7 @@ export const TRANSITIONS: Readonly<Record<SessionPhase, Rows>> = {
     cut: ["interrupted"],
     recovered: ["parked", "notify", "write"],
     annotated: ["parked", "notify", "write"],
+    titled: ["parked", "notify", "write_with_next"],
     ended: END,
   },
   interrupted: {
@@ -163,6 +171,7 @@ export const TRANSITIONS: Readonly<Record<SessionPhase, Rows>> = {
     cut: ["interrupted"],
     recovered: ["parked", "notify", "write"],
     annotated: ["interrupted"],
+    titled: ["interrupted"],
     ended: ["interrupted"],
   },
   ended: {
@@ -176,6 +185,7 @@ export const TRANSITIONS: Readonly<Record<SessionPhase, Rows>> = {
     released: ["ended"],
     cut: ["ended"],
     annotated: ["ended", "notify", "write"],
+    titled: ["ended", "notify", "write_with_next"],
     ended: ["ended"],
     reopened: ["parked", "notify", "write"],
   },
@@ -221,6 +231,7 @@ function changesOf(event: SessionEvent, last_activity: string): Partial<SessionR
     case "accepted":
       return { last_activity, ...event.changes };
     case "annotated":
+    case "titled":
       return { last_activity, ...event.changes };
     case "prompted":
       return { last_activity, state: "running", turn_after: event.turn_after };

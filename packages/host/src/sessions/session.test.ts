@@ -39,8 +39,13 @@ function open(phase: SessionPhase, from = record) {
     sessions: {
       asking: { set: () => undefined, settle: () => undefined },
       get: () => session,
-      put: async ({ state }: SessionRecord, with_?: Draft) =>
-        void did.push(`put ${state}${with_ ? " with an entry" : ""}`),
+      put: async (
+        { state }: SessionRecord,
+        how: { readonly entry?: Draft; readonly relaxed?: boolean } = {},
+      ) =>
+        void did.push(
+          `put ${state}${how.entry ? " with an entry" : ""}${how.relaxed ? " with the next" : ""}`,
+        ),
       putLater: () => void did.push("put later"),
       notify: ({ state }: SessionRecord) => void did.push(`notify ${state}`),
       forget: () => void did.push("forget"),
@@ -180,7 +185,7 @@ describe("what an agent sends", () => {
       session.clients.notify("session/update", update({ sessionUpdate: "session_info_update", title }));
     await settled();
     expect(session.record.title).toBe("A title");
-    expect(did.filter((step) => step.startsWith("put"))).toEqual(["put idle"]);
+    expect(did.filter((step) => step.startsWith("put"))).toEqual(["put idle with the next"]);
   });
 
   test("of a turn that is over is written before the turn counts as such", async () => {

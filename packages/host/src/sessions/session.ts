@@ -163,7 +163,7 @@ export class Session implements SessionPort {
     if (this.#phase === "interrupted") throw interruptedBy("Reins is stopping");
     if (this.#phase === "ended") throw noSession(this.id);
     await this.apply({ type: "accepted", changes });
-    await this.hub.sessions.put(this.#record, entry);
+    await this.hub.sessions.put(this.#record, { entry });
     await this.apply({ type: "started" });
   }
 
@@ -270,7 +270,7 @@ export class Session implements SessionPort {
   #retitle(title: unknown): void {
     if (typeof title !== "string" || title === this.#record.title || !isTitle(title)) return;
     if (this.hub.sessions.get(this.id) === this)
-      this.apply({ type: "annotated", changes: { title } }).catch(this.hub.onError);
+      this.apply({ type: "titled", changes: { title } }).catch(this.hub.onError);
   }
 
   /** Carries out an effect; what takes time returns a promise. */
@@ -279,6 +279,8 @@ export class Session implements SessionPort {
     switch (effect) {
       case "write":
         return sessions.put(this.#record);
+      case "write_with_next":
+        return sessions.put(this.#record, { relaxed: true });
       case "record":
         return event.type === "stopped" ? harness.record([event.entry], { durable: false }) : undefined;
       case "withdraw":

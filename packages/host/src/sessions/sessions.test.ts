@@ -28,7 +28,7 @@ function open() {
 
 test("writes of a session are committed in the order of the calls, though one waits for the ledger", async () => {
   const { records, written, recorded } = open();
-  const started = records.put(record("started"), entry);
+  const started = records.put(record("started"), { entry });
   const changed = records.put(record("changed"));
   await settled();
   expect(written).toEqual([]);

@@ -152,13 +152,14 @@ export class Sessions {
     for (const watcher of this.#watchers) watcher(record);
   }
 
-  /** Writes a record; with an entry, both in one commit. */
-  put(record: SessionRecord, entry?: Draft): Promise<void> {
+  /** Writes a record; with an entry, both in one commit. A relaxed write waits a little for another to be made with. */
+  put(record: SessionRecord, how: SessionWrite = {}): Promise<void> {
     const { id } = record;
+    const { entry } = how;
     this.#later.delete(id);
     if (!entry && this.isStored(record)) return Promise.resolve();
     const before = this.#entering.get(id);
-    const write = () => this.#write(record, entry);
+    const write = () => this.#write(record, how);
     const writing = before ? before.then(write) : write();
     if (!entry && !before) return writing;
     const written = writing.catch(() => undefined);
@@ -202,21 +203,29 @@ export class Sessions {
     return session;
   }
 
-  async #write(record: SessionRecord, entry: Draft | undefined): Promise<void> {
-    await putSession(this.#hub.harness, record, entry);
+  async #write(record: SessionRecord, how: SessionWrite): Promise<void> {
+    await putSession(this.#hub.harness, record, how);
     this.#stored.add(record);
   }
+}
+
+/** How a record is written. */
+interface SessionWrite {
+  /** Written in the same commit. */
+  readonly entry?: Draft;
+  /** Whether it may wait for another commit to be made with. */
+  readonly relaxed?: boolean;
 }
 
 /** Writes the record of a session that no hub serves. */
 export async function putSession(
   harness: Pick<Harness, "store" | "record">,
   record: SessionRecord,
-  entry?: Draft,
+  { entry, relaxed = false }: SessionWrite = {},
 ): Promise<void> {
   const put = change(sessionTables, "put", record);
   if (entry) await harness.record([entry], { with: [put], durable: false });
-  else await harness.store.commit([put], { durable: false });
+  else await harness.store.commit([put], { durable: false, relaxed });
 }
 
 /**

@@ -24,7 +24,7 @@ export class StandaloneSession implements SessionPort {
   async started(changes: AcceptedChanges, entry: Draft): Promise<void> {
     const starting = { phase: "starting", record: this.#record } as const;
     this.#record = transition(starting, { type: "accepted", changes }, new Date().toISOString()).record;
-    await putSession(this.#harness, this.#record, entry);
+    await putSession(this.#harness, this.#record, { entry });
   }
 
   async modeSet(agent_mode: string): Promise<void> {

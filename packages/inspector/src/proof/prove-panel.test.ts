@@ -1,7 +1,7 @@
 import { createElement } from "react";
 import { describe, expect, test } from "vitest";
 import { cached, rendered, renderedText } from "../../test/render.ts";
-import { FaultList } from "../pages/ledger/ledger-check.tsx";
+import { FaultList } from "../pages/ledger/ledger-page.tsx";
 import { COMPARISON } from "./compare.ts";
 import { BrokenHistory, ComparisonLine } from "./comparison-view.tsx";
 import { ProvePanel } from "./prove-panel.tsx";

@@ -1,6 +1,6 @@
 import { hasHidden } from "@reins/kit";
 import { describe, expect, test } from "vitest";
-import { visible, visibleProse } from "./definition.ts";
+import { visible, visibleProse } from "./catalog.ts";
 
 describe("names", () => {
   test.each(["read_file", "a.b-c/d", "größe", "读取", "👍"])("%j can be seen", (name) => {

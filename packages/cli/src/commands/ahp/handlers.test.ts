@@ -5,7 +5,7 @@ import { AhpServer, type Handlers } from "@reins/ahp";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CliError } from "../../errors.ts";
-import { loadHandlers, loggedHandlers } from "./handlers.ts";
+import { loadHandlers, loggedHandlers } from "./serve.ts";
 
 let folder: string;
 let count = 0;

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { AhpError } from "@reins/ahp";
 import { describe, expect, it } from "vitest";
-import { conformanceTarget } from "./conformance.ts";
+import { conformanceTarget } from "./ahp.ts";
 import { readEventType, resolveTarget } from "./send.ts";
 import { connectionError, readCredentials, targetName } from "./target.ts";
 

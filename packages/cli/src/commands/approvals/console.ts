@@ -2,8 +2,8 @@ import type { Approval, ShownApproval } from "@reins/api";
 import { Unreachable } from "../../client/api-client.ts";
 import { CliError } from "../../errors.ts";
 import type { Answer } from "./approval-source.ts";
+import { approvalLine } from "./approvals.ts";
 import { describeApproval, outcomeWords } from "./describe-approval.ts";
-import { approvalLine } from "./list.ts";
 import { answerWords } from "./words.ts";
 
 interface Screen {

@@ -1,7 +1,7 @@
 import type { Approval, ShownApproval } from "@reins/api";
 import { pageWidth } from "../../printable.ts";
 import { ago, formatTime, timeLeft } from "../../time.ts";
-import { approvalLine } from "./list.ts";
+import { approvalLine } from "./approvals.ts";
 import { argumentLines, type SheetRow, sheet } from "./sheet.ts";
 import {
   actionSummary,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { sampleApproval } from "../../../test/sample-approval.ts";
-import { approvalLine, HEADING } from "./list.ts";
+import { approvalLine, HEADING } from "./approvals.ts";
 
 const NOW = new Date("2026-11-15T05:25:00Z");
 

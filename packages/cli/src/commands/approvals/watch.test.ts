@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { expect, it } from "vitest";
-import { type KeyInput, readKeys } from "./watch.ts";
+import { type KeyInput, readKeys } from "./approvals.ts";
 
 class Input extends EventEmitter implements KeyInput {
   raw = false;

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { folderHost } from "./folder-host.ts";
+import { folderHost } from "./host.ts";
 
 const { signal } = new AbortController();
 

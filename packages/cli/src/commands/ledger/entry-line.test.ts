@@ -1,6 +1,6 @@
 import type { LedgerEntry } from "@reins/ledger";
 import { describe, expect, it } from "vitest";
-import { entryLine, entrySummary } from "./entry-line.ts";
+import { entryLine, entrySummary } from "./log.ts";
 
 const entry: LedgerEntry = {
   cid: "0123456789abcdef".repeat(4),

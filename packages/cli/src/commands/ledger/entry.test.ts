@@ -1,6 +1,6 @@
 import type { PlacedEntry } from "@reins/ledger";
 import { describe, expect, it } from "vitest";
-import { findEntry, readCidPrefix } from "./entry.ts";
+import { findEntry, readCidPrefix } from "./ledger.ts";
 
 const placed = (cid: string) => ({ seq: 0, entry: { cid } }) as PlacedEntry;
 const ledgerOf = (...cids: string[]) => ({

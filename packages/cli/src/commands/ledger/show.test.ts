@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeSummary, type Summary } from "./show.ts";
+import { describeSummary, type Summary } from "./ledger.ts";
 
 const key = (key_id: string, holder: string, retired_at: string | null = null) => ({
   key_id,

@@ -3,18 +3,156 @@ import { connect } from "node:net";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { type Channel, CODE, isObject, type JsonObject, membersOf, metaOf, Peer, RpcError } from "@reins/acp";
-import { command, homeInput } from "../../command.ts";
+import { mcpOperations, type ToolPin } from "@reins/api";
+import { idByPrefix } from "../../client/id-prefix.ts";
+import { operationCommand } from "../../client/operation-command.ts";
+import { command, group, homeInput } from "../../command.ts";
 import { CliError, EXIT } from "../../errors.ts";
 import { requireFolder } from "../../files.ts";
 import { openHome } from "../../home.ts";
 import { agentError } from "../../hosting/agent-error.ts";
 import { type Log, logLevel, openLog } from "../../log.ts";
 import { type Notice, noticeOnStderr } from "../../output.ts";
-import { printableLine } from "../../printable.ts";
+import { printableLine, screenWidth, table } from "../../printable.ts";
 import { watchForStop } from "../../serving/stop.ts";
 import { openWhenFree } from "../acp/acp.ts";
-import { declaredServer } from "./declared-server.ts";
-import { pinsCommand } from "./pins.ts";
+
+interface ServerFlags {
+  readonly name?: string | undefined;
+  readonly env?: readonly string[] | undefined;
+  readonly header?: readonly string[] | undefined;
+  readonly sse?: boolean | undefined;
+}
+
+/** Programs that run another one, and the words that tell them to. */
+const RUNNERS = new Set([
+  "npx",
+  "bunx",
+  "uvx",
+  "uv",
+  "pnpm",
+  "dlx",
+  "tool",
+  "run",
+  "node",
+  "deno",
+  "python",
+  "docker",
+]);
+
+/** An MCP server as `session/new` declares it, from a command or an address. */
+function declaredServer(
+  words: readonly string[],
+  { name, env = [], header = [], sse = false }: ServerFlags,
+  environment: Readonly<Record<string, string | undefined>>,
+): JsonObject {
+  const [first = "", ...args] = words;
+  const variableValue = (variable: string) => {
+    const value = environment[variable];
+    if (value !== undefined) return value;
+    throw new CliError(`The variable ${variable} is not set.`, {
+      next: "Set it where reins mcp is started.",
+    });
+  };
+  if (!/^https?:\/\//i.test(first)) {
+    if (header.length > 0 || sse)
+      throw new CliError("--header and --sse are for a server with an address.", {
+        next: "Pass variables to a command with --env.",
+      });
+    const variables = env.map((variable) => ({ name: variable, value: variableValue(variable) }));
+    return { name: name ?? nameOf(words), command: first, args, env: variables };
+  }
+  if (args.length > 0 || env.length > 0 || !URL.canParse(first))
+    throw new CliError(`${first} is not the address of one server.`, {
+      next: "Give one address; --env is for a command.",
+    });
+  const headers = header.map((given) => {
+    const [, named = "", variable = ""] = /^([^=]+)=(.+)$/.exec(given) ?? [];
+    if (variable !== "") return { name: named, value: variableValue(variable) };
+    throw new CliError(`--header ${given} names no variable.`, {
+      next: "Name the variable that holds the value: --header Authorization=MY_VARIABLE",
+    });
+  });
+  return { name: name ?? plain(new URL(first).hostname), type: sse ? "sse" : "http", url: first, headers };
+}
+
+/** The name of a server from its command: what is run, without what runs it, options and versions. */
+function nameOf(words: readonly string[]): string {
+  const told = words.filter((word) => !word.startsWith("-") && !RUNNERS.has(basename(word)));
+  const [program = words[0] ?? ""] = told;
+  return plain(basename(program).replace(/(?<=.)@.*$|\.(?:[cm]?[jt]s|py|exe)$/g, ""));
+}
+
+function plain(text: string): string {
+  return text.replace(/[^\w.-]+/g, "-").slice(0, 64) || "server";
+}
+
+const ID_FORMAT = { what: "server", mark: "", length: 64, list: "reins mcp pins list" } as const;
+const SHOWN = 12;
+const MAX_SEARCHED = 1_000;
+
+/** The tools of MCP servers as they were pinned. */
+const pinsCommand = group(
+  "The tools of MCP servers, each pinned by a hash of its definition when it is first listed. One that changes is neither offered nor called until a person accepts it.",
+  {
+    list: operationCommand({
+      operation: mcpOperations.listToolPins,
+      summary: "list pinned tools",
+      description: "Lists the pinned tools, by server and name.",
+      inputs: {
+        after: ["--after <place>", "the place where the page before ended"],
+        limit: ["--limit <count>", "how many (default: 100)"],
+      },
+      output: ({ pins, next }) => ({
+        text: () => (pins.length === 0 ? "No tools are pinned.\n" : pinTable(pins)),
+        ...(next !== undefined && { notices: [`There are more: --after ${printableLine(next)}`] }),
+      }),
+      examples: ["reins mcp pins list", 'reins mcp pins list --json | jq -r ".pins[].tool"'],
+    }),
+    reset: operationCommand({
+      operation: mcpOperations.resetToolPins,
+      summary: "forget the pins of a server",
+      description:
+        "Removes the pins of a server, or of one of its tools. They are pinned anew when they are next listed, as they are then.",
+      inputs: {
+        server: [
+          "<server>",
+          "the server's id, or the beginning of it",
+          {
+            find: (given, client) =>
+              idByPrefix(given, ID_FORMAT, [
+                async () => {
+                  const query = { limit: MAX_SEARCHED };
+                  const { pins } = await client.call(mcpOperations.listToolPins, { query });
+                  return pins.map(({ server }) => ({ id: server }));
+                },
+              ]),
+          },
+        ],
+        tool: ["[tool]", "only this tool of it"],
+      },
+      output: ({ removed }) => ({ text: () => `removed ${removed} ${removed === 1 ? "pin" : "pins"}\n` }),
+      examples: ["reins mcp pins reset 3f9a21c07b1e", "reins mcp pins reset 3f9a21c07b1e read_file"],
+    }),
+  },
+);
+
+function pinTable(pins: readonly ToolPin[]): string {
+  const rows = pins.map(({ server, tool, hash, pinned_at, verdict, origin }) =>
+    [
+      server.slice(0, SHOWN),
+      tool,
+      hash.slice(0, SHOWN),
+      pinned_at,
+      verdict === undefined ? "first sight" : "accepted",
+      origin,
+    ].map(printableLine),
+  );
+  return table(
+    [["server", "tool", "definition", "pinned", "by", "started or reached as"], ...rows],
+    screenWidth(),
+  );
+}
 
 const AGENT = "mcp-client";
 

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
-import { isAgreed } from "./accept.ts";
+import { isAgreed } from "./policy.ts";
 
 const said = (text: string, isTTY: boolean) => {
   const input = Object.assign(new PassThrough(), { isTTY });

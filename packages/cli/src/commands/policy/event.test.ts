@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { asEvent, readEvent } from "./event.ts";
+import { asEvent, readEvent } from "./explain.ts";
 
 describe("an event", () => {
   it("of AHP is kept", () => {

@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readInputs } from "../../../test/read-inputs.ts";
-import { asEvent } from "./event.ts";
-import { EXPLAIN_FLAGS, explainSettings } from "./explain.ts";
+import { asEvent, EXPLAIN_FLAGS, explainSettings } from "./explain.ts";
 
 const roster = {
   trustOf: (agent: string) => (agent === "native" ? ("registered" as const) : ("unknown" as const)),

@@ -5,7 +5,7 @@ import { anAgent, aSelf } from "../../../test/examples.ts";
 import { cached, renderedText } from "../../../test/render.ts";
 import { SignIn } from "../../app/sign-in.tsx";
 import { AgentDetailPanel } from "./agent-detail.tsx";
-import { ProcessTable } from "./process-table.tsx";
+import { ProcessTable } from "./agents-page.tsx";
 
 const AT = new Date().toISOString();
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { anApproval } from "../../../test/examples.ts";
 import { cached, rendered, renderedText } from "../../../test/render.ts";
 import { AnswerBar, isTooLate, LateNotice } from "./answer-bar.tsx";
-import { AnsweredList, AnsweredOne } from "./answered-list.tsx";
+import { AnsweredList, AnsweredOne } from "./approvals-page.tsx";
 import { GrantList } from "./grant-list.tsx";
 
 const HASH = "a".repeat(64);

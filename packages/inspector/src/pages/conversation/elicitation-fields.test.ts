@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formContent, formFields } from "./elicitation-fields.ts";
+import { formContent, formFields } from "./questions.tsx";
 
 const schema = {
   type: "object",

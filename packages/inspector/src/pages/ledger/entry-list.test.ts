@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { withLive } from "./entries.ts";
-import { newerThan } from "./entry-list.tsx";
 import { hoursAgo } from "./filters.tsx";
+import { newerThan } from "./ledger-page.tsx";
 
 const of = (...seqs: number[]) => seqs.map((seq) => ({ seq }));
 

@@ -3,9 +3,9 @@ import { createElement } from "react";
 import { describe, expect, test } from "vitest";
 import { rendered, renderedText } from "../../../test/render.ts";
 import type { VerifyReport } from "../../proof/verify.ts";
-import { CoveredPanel } from "./entry-chain.tsx";
+import { CoveredPanel } from "./entry-page.tsx";
 import { LedgerSearch } from "./filters.tsx";
-import { LedgerCheckPanel } from "./ledger-check.tsx";
+import { LedgerCheckPanel } from "./ledger-page.tsx";
 
 type Check = Parameters<typeof LedgerCheckPanel>[0]["check"];
 const panel = (check: Check) => createElement(LedgerCheckPanel, { check, onStop: () => undefined });

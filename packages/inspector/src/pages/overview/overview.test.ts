@@ -5,8 +5,7 @@ import { aSelf } from "../../../test/examples.ts";
 import { cached, rendered, renderedText } from "../../../test/render.ts";
 import { SignIn } from "../../app/sign-in.tsx";
 import { Figures, PercentilePanel, VerdictMix } from "./figures.tsx";
-import { BoardPanel, MailPanel } from "./mail-and-board.tsx";
-import { OverviewPage } from "./overview-page.tsx";
+import { BoardPanel, MailPanel, OverviewPage } from "./overview-page.tsx";
 
 const none = { count: 0, p50: 0, p90: 0, p99: 0, max: 0 };
 const some = { count: 1_200, p50: 0.4, p90: 12, p99: 340, max: 65_000 };

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Rule, ruleChanges } from "./pending-policy.tsx";
+import { type Rule, ruleChanges } from "./policy-page.tsx";
 
 const rule = (name: string, verdict: Rule["verdict"] = "allowed"): Rule => ({
   name,

@@ -3,7 +3,7 @@ import { createElement } from "react";
 import { describe, expect, test } from "vitest";
 import { cached, rendered, renderedText } from "../../../test/render.ts";
 import { Constitution, PolicyTests } from "./constitution.tsx";
-import { Coverage } from "./coverage.tsx";
+import { Coverage } from "./policy-page.tsx";
 
 const HASH = "a".repeat(64);
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { aSelf } from "../../../test/examples.ts";
 import { cached, rendered, renderedText } from "../../../test/render.ts";
 import { SignIn } from "../../app/sign-in.tsx";
-import { shareOf } from "./coverage.tsx";
+import { shareOf } from "./policy-page.tsx";
 import { RosterView, trustNamed } from "./roster.tsx";
 
 const agent = (name: string, trust: string) => ({

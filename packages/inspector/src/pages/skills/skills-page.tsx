@@ -1,19 +1,120 @@
-import { skillOperations } from "@reins/api";
+import { type SkillDetails, type SkillList, type SkillSummary, skillOperations } from "@reins/api";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { z } from "zod";
 import { call } from "../../api/call.ts";
 import { useChange, useGet } from "../../api/queries.ts";
 import { useSelf } from "../../app/sign-in.tsx";
-import { Badge } from "../../design/badge.tsx";
+import { Badge, type Tone } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
+import { Code } from "../../design/code.tsx";
 import { Form, TextInput } from "../../design/form.tsx";
-import { Page, Panel } from "../../design/layout.tsx";
-import { Failure, Loaded } from "../../design/states.tsx";
+import { Facts, Page, Panel, Section } from "../../design/layout.tsx";
+import { Empty, Failure, Loaded } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
 import { visibleLine } from "../../design/visible.ts";
-import { SkillDetail } from "./skill-detail.tsx";
-import { SkillFindings, SkillTable } from "./skill-list.tsx";
+
+const TONES: Readonly<Record<SkillSummary["trust"]["status"], Tone>> = {
+  trusted: "good",
+  advisory: "note",
+  untrusted: "bad",
+};
+
+/** On whose word a skill is used, or why not. */
+function TrustBadge({ trust }: { trust: SkillSummary["trust"] }) {
+  const { status, by, who, signer, reason } = trust;
+  const title = reason ?? who ?? signer;
+  return (
+    <Badge tone={TONES[status]} {...(title !== undefined && { title: visibleLine(title) })}>
+      {by === undefined ? status : `${status}: ${by}`}
+    </Badge>
+  );
+}
+
+/** The skills of all layers, the strongest layer first. */
+function SkillTable({
+  skills,
+  chosen,
+  onChoose,
+}: {
+  skills: readonly SkillSummary[];
+  chosen: string | undefined;
+  onChoose: (id: string) => void;
+}) {
+  return (
+    <Table
+      label="Skills"
+      rows={skills}
+      keyOf={({ id }) => id}
+      isChosen={({ id }) => id === chosen}
+      empty={
+        <Empty title="No skills">
+          Skills are folders with a SKILL.md: in the folder “skills” of the home, or in .reins/skills,
+          .claude/skills and .agents/skills of a workspace.
+        </Empty>
+      }
+      columns={[
+        {
+          title: "Skill",
+          cell: ({ id }) => (
+            <button
+              type="button"
+              className="cursor-pointer text-left font-medium text-accent hover:underline"
+              onClick={() => onChoose(id)}
+            >
+              {visibleLine(id)}
+            </button>
+          ),
+        },
+        { title: "Layer", cell: ({ layer }) => <Badge>{layer}</Badge> },
+        { title: "Trust", cell: ({ trust }) => <TrustBadge trust={trust} /> },
+        { title: "About", className: "min-w-64", cell: ({ short }) => visibleLine(short) },
+        {
+          title: "Tools",
+          isExact: true,
+          className: "break-words",
+          cell: ({ allowed_tools }) =>
+            allowed_tools.length === 0 ? "all" : allowed_tools.map(visibleLine).join(", "),
+        },
+      ]}
+    />
+  );
+}
+
+/** What is shadowed, ambiguous, disabled or wrong. */
+function SkillFindings({ list }: { list: SkillList }) {
+  const { shadowed, ambiguous, disabled_layers, warnings } = list;
+  const found = [
+    ...shadowed.map(({ id, winner, loser, loser_origin }) => ({
+      kind: "shadowed",
+      text: `${visibleLine(id)} of the layer ${loser}, hidden by ${winner}: ${visibleLine(loser_origin)}`,
+    })),
+    ...ambiguous.map(({ name, ids }) => ({
+      kind: "ambiguous",
+      text: `${visibleLine(name)} is ${ids.map(visibleLine).join(" or ")}`,
+    })),
+    ...disabled_layers.map((layer) => ({ kind: "disabled", text: `the layer ${layer}` })),
+    ...warnings.map(({ source, message }) => ({
+      kind: "warning",
+      text: `${visibleLine(source)}: ${visibleLine(message)}`,
+    })),
+  ];
+  if (found.length === 0) return null;
+  return (
+    <Panel title="Findings" className="min-w-0">
+      <ul className="divide-y divide-line text-sm">
+        {found.map(({ kind, text }) => (
+          <li key={`${kind} ${text}`} className="flex gap-2 px-3 py-1.5">
+            <span className="w-20 shrink-0">
+              <Badge tone={kind === "warning" ? "warn" : "neutral"}>{kind}</Badge>
+            </span>
+            <span className="min-w-0 break-words">{text}</span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
 
 const SkillsSearch = z.object({
   skill: z.string().optional().catch(undefined),
@@ -129,5 +230,96 @@ export function SkillMatcher({ workspace }: { workspace: string | undefined }) {
         />
       )}
     </>
+  );
+}
+
+/** A skill with its instructions and files, and the buttons that trust it. */
+function SkillDetail({
+  id,
+  workspace,
+  onClose,
+}: {
+  id: string;
+  workspace: string | undefined;
+  onClose: () => void;
+}) {
+  const place = workspace === undefined || workspace === "" ? {} : { workspace };
+  const query = useGet(["skills", "detail", id, workspace], skillOperations.showSkill, {
+    query: { skill: id, ...place },
+  });
+  return (
+    <Panel title={visibleLine(id)} actions={<Button onClick={onClose}>Close</Button>}>
+      <Loaded query={query} what="Loading the skill">
+        {(details) => <Details details={details} place={place} />}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function Details({ details, place }: { details: SkillDetails; place: { workspace?: string } }) {
+  const { skill, body, files, faults } = details;
+  return (
+    <>
+      <Facts
+        facts={{
+          Trust: <TrustBadge trust={skill.trust} />,
+          Reason: skill.trust.reason && visibleLine(skill.trust.reason),
+          Layer: skill.layer,
+          Folder: <span className="font-mono text-xs break-all">{visibleLine(skill.origin)}</span>,
+          Description: visibleLine(skill.description),
+          "Use when": visibleLine(skill.when_to_use),
+          Tools: skill.allowed_tools.map(visibleLine).join(", "),
+          Files: skill.paths.map(visibleLine).join(", "),
+          "Used by": skill.disable_model_invocation && "people only",
+          "Not applied": skill.not_applied.map(visibleLine).join(", "),
+          Digest: skill.digest && <span className="font-mono text-xs break-all">{skill.digest}</span>,
+          "Not covered": faults.map(visibleLine).join("; "),
+        }}
+      />
+      <TrustControl details={details} place={place} />
+      <Section title={`Files (${files.length})`}>
+        <ul className="max-h-40 overflow-auto px-3 py-1 font-mono text-xs">
+          {files.map(({ path, executable }) => (
+            <li key={path} className="break-all">
+              {visibleLine(path)}
+              {executable && " (executable)"}
+            </li>
+          ))}
+        </ul>
+      </Section>
+      <Section title="Instructions">
+        <Code text={body} className="m-2 max-h-[32rem]" />
+      </Section>
+    </>
+  );
+}
+
+function TrustControl({ details, place }: { details: SkillDetails; place: { workspace?: string } }) {
+  const { skill, faults } = details;
+  const { digest = "" } = skill;
+  const trust = useChange(["skills"], () =>
+    call(skillOperations.trustSkill, { body: { skill: skill.id, digest, ...place } }),
+  );
+  const distrust = useChange(["skills"], () => call(skillOperations.distrustSkill, { params: { digest } }));
+  const isOfWorkspace = skill.layer === "project" || skill.layer === "package";
+  return (
+    <div className="flex flex-col gap-1 px-3 pb-2">
+      {skill.trust.status === "untrusted" && isOfWorkspace && faults.length === 0 && (
+        <>
+          <p className="text-2xs text-ink-faint">
+            Trust counts for exactly these files and ends when any of them changes.
+          </p>
+          <Button kind="primary" disabled={trust.isPending} onClick={() => trust.mutate()}>
+            I have read it: trust this content
+          </Button>
+        </>
+      )}
+      {skill.trust.by === "grant" && (
+        <Button kind="danger" disabled={distrust.isPending} onClick={() => distrust.mutate()}>
+          No longer trust it
+        </Button>
+      )}
+      <Failure error={trust.error ?? distrust.error} />
+    </div>
   );
 }

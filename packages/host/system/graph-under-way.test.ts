@@ -88,6 +88,18 @@ test("a run that is canceled as soon as it is found does nothing", async () => {
   expect(await textIn(join(home.workspace, "done.txt"))).toBe("after\n");
 });
 
+test("a run that is canceled as soon as it continues does nothing more", async () => {
+  const home = await openGraphHome();
+  const { graphs } = home.hosting;
+  const { run_id } = await home.run([command("a", "sleep 0.2; false")]);
+  const deciding = graphs.decide(home.principal, run_id, { action: "a", decision: "retry" });
+  const status = async () => (await home.get(run_id)).status;
+  await expect.poll(status, { interval: 0 }).toBe("running");
+  expect(await graphs.cancel(home.principal, run_id)).toMatchObject({ status: "canceled" });
+  await deciding;
+  expect(await home.ended(run_id)).toMatchObject({ status: "canceled" });
+});
+
 test("a wait that is ended has not waited: nothing follows it", async () => {
   const home = await openGraphHome();
   const wait = { id: "wait", executor: { type: "runtime", target: "wait" }, input: { seconds: 2_000_000 } };

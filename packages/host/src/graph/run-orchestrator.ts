@@ -69,7 +69,7 @@ export class RunOrchestrator {
   readonly #stop = new AbortController();
   /** Effects that are under way. */
   readonly #performing = new Set<Promise<unknown>>();
-  /** Runs that are about to begin, by key. What changes one waits for that: a run that was canceled does not begin after it. */
+  /** Runs that are about to begin, or to continue, by key. What changes one waits for that: none begins after its cancel. */
   readonly #beginning = new Map<string, Promise<void>>();
   /** Cancels that are not stored yet, by run. */
   readonly #canceling = new Map<string, Promise<unknown>>();
@@ -105,15 +105,13 @@ export class RunOrchestrator {
     const { active } = this.#options.store;
     active.set(run.key, run);
     const beginning = show().then(() => this.#start(run));
-    this.#beginning.set(run.key, beginning);
+    this.#begins(run, beginning);
     try {
       await beginning;
     } catch (error) {
       active.delete(run.key);
       abandon(run, `it could not begin: ${errorMessage(error)}`);
       throw error;
-    } finally {
-      this.#beginning.delete(run.key);
     }
   }
 
@@ -139,7 +137,9 @@ export class RunOrchestrator {
       store.active.set(run.key, run);
       run.reopen();
     }
-    if (await sendControl(this.#engine, run.key, control)) return run;
+    const sending = sendControl(this.#engine, run.key, control);
+    if (wasOver) this.#begins(run, sending);
+    if (await sending) return run;
     if (wasOver) run.end(status, now(), reason);
     store.active.delete(run.key);
     throw new ProtocolError("state", `the run ${run.id} is over`);
@@ -157,8 +157,13 @@ export class RunOrchestrator {
     await this.#engine.close();
   }
 
+  #begins({ key }: GraphRun, beginning: Promise<unknown>): void {
+    const over = () => void this.#beginning.delete(key);
+    this.#beginning.set(key, beginning.then(over, over));
+  }
+
   async #begun({ key }: GraphRun): Promise<void> {
-    await this.#beginning.get(key)?.catch(() => undefined);
+    await this.#beginning.get(key);
   }
 
   async #start({ key, id, declared: { tenant } }: GraphRun): Promise<void> {

@@ -25,6 +25,7 @@ import type {
 import {
   CHAT,
   continued,
+  DECISIONS,
   DURATIONS,
   EXECUTE_TOOL,
   INVOKE_AGENT,
@@ -48,7 +49,7 @@ export interface AgentTelemetryOptions {
   /** Removes secrets from a text. */
   readonly redact: (text: string) => unknown;
   /** Milliseconds since 1970, with fractions. */
-  readonly now?: () => number;
+  readonly now: () => number;
 }
 
 interface OpenTurn {
@@ -101,7 +102,7 @@ export class AgentTelemetry implements SupervisorObserver {
   constructor({ tracer, meter, redact, now }: AgentTelemetryOptions) {
     this.#tracer = tracer;
     this.#redact = redact;
-    this.#now = now ?? (() => performance.timeOrigin + performance.now());
+    this.#now = now;
     const histogram = (name: string, unit: string, description: string, bounds: number[]) =>
       meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries: bounds } });
     this.#tokens = histogram("gen_ai.client.token.usage", "{token}", "Tokens of requests to models", TOKENS);
@@ -110,7 +111,7 @@ export class AgentTelemetry implements SupervisorObserver {
       "reins.decision.duration",
       "s",
       "Time of decisions, without people",
-      DURATIONS,
+      DECISIONS,
     );
     this.#waits = histogram("reins.approval.wait", "s", "Time until people answered", WAITS);
     this.#verdicts = meter.createCounter("reins.verdicts", { unit: "{verdict}", description: "Verdicts" });

@@ -102,7 +102,7 @@ export class OtelExport {
     const tracer = this.#traces.getTracer(SCOPE, version);
     const meter = this.#metrics.getMeter(SCOPE, version);
     const { supervisor, approvals, redact } = harness;
-    this.#telemetry = new AgentTelemetry({ tracer, meter, redact });
+    this.#telemetry = new AgentTelemetry({ tracer, meter, redact, now: wallClock() });
     meter
       .createObservableGauge("reins.approvals.pending", { unit: "{approval}", description: "Open questions" })
       .addCallback(async (result) => result.observe(await pendingIn(harness)));
@@ -135,6 +135,19 @@ function resourceOf(serviceName: string, version: string) {
   return defaultResource()
     .merge(detectResources({ detectors: [resourceAttributesEnvDetector] }))
     .merge(resourceFromAttributes(own));
+}
+
+/** How far times may be from the clock of the machine, which may be set. */
+const MOST_DRIFT_MS = 1_000;
+
+/** The time in milliseconds since 1970, with fractions, so that what takes less than one has its order. */
+function wallClock(): () => number {
+  let origin = performance.timeOrigin;
+  return () => {
+    const drift = Date.now() - (origin + performance.now());
+    if (Math.abs(drift) > MOST_DRIFT_MS) origin += drift;
+    return origin + performance.now();
+  };
 }
 
 /** The approvals that wait for people. */

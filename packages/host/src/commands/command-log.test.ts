@@ -1,5 +1,7 @@
+import { PassThrough } from "node:stream";
+import { ManualClock } from "@reins/kit/manual-clock";
 import { expect, test } from "vitest";
-import { CommandLog, type LogEntry } from "./command-log.ts";
+import { CommandLog, type LogEntry, OutputPace } from "./command-log.ts";
 
 const textOf = (entries: readonly LogEntry[]) =>
   entries.map(({ stream, data }) => `${stream}:${Buffer.from(data, "base64").toString()}`);
@@ -59,4 +61,25 @@ test("follow ends when its reader goes", async () => {
   const next = log.follow({}, gone.signal).next();
   gone.abort();
   expect((await next).done).toBe(true);
+});
+
+test("output that is read too fast waits, with that of other commands of its principal, and goes on", () => {
+  const clock = new ManualClock("2026-11-18T09:00:00.000Z");
+  const pace = new OutputPace(clock);
+  const [one, other] = [new PassThrough(), new PassThrough()];
+  for (const stream of [one, other]) stream.resume();
+  const MEBIBYTE = 1024 * 1024;
+  pace.count(one, MEBIBYTE);
+  expect(one.isPaused()).toBe(false);
+  pace.count(one, 3 * MEBIBYTE);
+  pace.count(other, 1);
+  expect([one.isPaused(), other.isPaused()]).toEqual([true, true]);
+  clock.advance(100);
+  expect([one.isPaused(), other.isPaused()]).toEqual([false, false]);
+  pace.count(one, 4 * MEBIBYTE - 1);
+  expect(one.isPaused()).toBe(false);
+  one.destroy();
+  pace.count(other, MEBIBYTE);
+  clock.advance(100);
+  expect(other.isPaused()).toBe(false);
 });

@@ -1,3 +1,6 @@
+import type { Readable } from "node:stream";
+import { type Clock, systemClock } from "@reins/kit";
+
 /** One piece of output. */
 export interface LogEntry {
   readonly sequence: number;
@@ -121,4 +124,39 @@ export class CommandLog {
 
 function isWanted(entry: Held, stream: string | undefined): boolean {
   return stream === undefined || stream === "combined" || entry.stream === stream;
+}
+
+const WINDOW_MS = 100;
+const WINDOW_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Bounds how fast the output of a principal's commands is read. Commands that write more wait at their pipes, and keep
+ * neither the machine nor the requests of others busy.
+ */
+export class OutputPace {
+  readonly #clock: Pick<Clock, "after">;
+  readonly #paused = new Set<Readable>();
+  #bytes = 0;
+  #isCounting = false;
+
+  constructor(clock: Pick<Clock, "after"> = systemClock) {
+    this.#clock = clock;
+  }
+
+  /** Counts what was read from a stream, and pauses it where that was too much. */
+  count(stream: Readable, bytes: number): void {
+    if (!this.#isCounting) this.#clock.after(WINDOW_MS, () => this.#renew());
+    this.#isCounting = true;
+    this.#bytes += bytes;
+    if (this.#bytes < WINDOW_BYTES) return;
+    this.#paused.add(stream.pause());
+  }
+
+  #renew(): void {
+    this.#isCounting = false;
+    this.#bytes = 0;
+    const paused = [...this.#paused];
+    this.#paused.clear();
+    for (const stream of paused) stream.resume();
+  }
 }

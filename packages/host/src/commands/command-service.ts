@@ -16,7 +16,7 @@ import type { Principal } from "@reins/supervisor";
 import type { CallerAccess, CallerPlace, EndAccess, FileCaller } from "../files/caller-access.ts";
 import { FileFault } from "../files/file-fault.ts";
 import { reachesAll } from "../governor/session-folders.ts";
-import type { CommandOutput, LogEntry, LogQuery } from "./command-log.ts";
+import { type CommandOutput, type LogEntry, type LogQuery, OutputPace } from "./command-log.ts";
 import { type CommandRequest, RunningCommand, type ShownCommand } from "./running-command.ts";
 
 export interface CommandServiceOptions {
@@ -75,6 +75,8 @@ export class CommandService {
   readonly #commands = new Map<string, RunningCommand>();
   readonly #running = new Set<RunningCommand>();
   readonly #starting = new Map<string, number>();
+  /** By principal, as long as commands of it run. */
+  readonly #paces = new Map<string, OutputPace>();
   #limits = LIMITS;
   #isClosed = false;
 
@@ -196,7 +198,7 @@ export class CommandService {
     try {
       const command = await this.#decided(caller, request);
       this.#running.add(command);
-      void command.ended.then(() => this.#running.delete(command));
+      void command.ended.then(() => this.#over(command, caller.principal));
       if (this.#isClosed) await command.stop();
       return command;
     } finally {
@@ -204,6 +206,11 @@ export class CommandService {
       if (left > 0) this.#starting.set(id, left);
       else this.#starting.delete(id);
     }
+  }
+
+  #over(command: RunningCommand, principal: Principal): void {
+    this.#running.delete(command);
+    if (![...this.#running].some((one) => one.isOf(principal))) this.#paces.delete(principal.id);
   }
 
   async #decided(caller: FileCaller, request: CommandRequest): Promise<RunningCommand> {
@@ -243,11 +250,13 @@ export class CommandService {
       env: { ...(await environment()), ...env },
     };
     const launch = tty ? await inTerminal(plain) : plain;
+    const pace = this.#paces.get(principal.id) ?? new OutputPace();
+    this.#paces.set(principal.id, pace);
     const confinement = reachesAll(principal) ? undefined : await confinementFor(principal, place);
     const confined = confinement && (await confine(launch, confinement, { ...(sandbox && { sandbox }) }));
     try {
       return await RunningCommand.start({
-        ...{ principal, request, cwd, owner, register, onError },
+        ...{ principal, request, cwd, owner, register, pace, onError },
         launch: confined?.launch ?? launch,
         isConfined: confined !== undefined,
         maxLogBytes: Math.min(

@@ -13,7 +13,7 @@ import {
 import type { Principal } from "@reins/supervisor";
 import { CALLER } from "../control/caller-scope.ts";
 import { FileFault } from "../files/file-fault.ts";
-import { CommandLog } from "./command-log.ts";
+import { CommandLog, type OutputPace } from "./command-log.ts";
 
 /** A command to start. */
 export interface CommandRequest {
@@ -50,6 +50,7 @@ interface RunningCommandOptions {
   readonly owner: Owner;
   readonly register: ProcessRegistry;
   readonly maxLogBytes: number;
+  readonly pace: OutputPace;
   /** Called when all of it has ended. */
   readonly onEnd: (exitCode: number | null) => Promise<void>;
   readonly onError: (error: unknown) => void;
@@ -70,15 +71,18 @@ export class RunningCommand {
   #exitedAtMs: number | null = null;
 
   private constructor(options: RunningCommandOptions, spawned: Spawned, family: Family, release: () => void) {
-    const { request, maxLogBytes, onError } = options;
+    const { request, maxLogBytes, pace, onError } = options;
     const { stdin, stdout, stderr } = spawned;
     this.#options = options;
     this.#spawned = spawned;
     this.#family = family;
     this.log = new CommandLog(maxLogBytes);
     for (const stream of [stdin, stdout, stderr]) stream.on("error", () => undefined);
-    stdout.on("data", (bytes: Buffer) => this.log.push(request.tty ? "pty" : "stdout", bytes));
-    stderr.on("data", (bytes: Buffer) => this.log.push(request.tty ? "pty" : "stderr", bytes));
+    for (const [name, stream] of Object.entries({ stdout, stderr } as const))
+      stream.on("data", (bytes: Buffer) => {
+        this.log.push(request.tty ? "pty" : name === "stdout" ? "stdout" : "stderr", bytes);
+        pace.count(stream, bytes.length);
+      });
     if (!this.takesInput) stdin.end();
     this.ended = this.#over(release).catch(onError);
   }

@@ -11,7 +11,7 @@ export {
   typedOption,
 } from "./agent-launch.ts";
 export { Catalogue } from "./catalogue.ts";
-export { type HookAgent, hookAgent, hookAgents } from "./hooks/hook-agents.ts";
+export { type HookAgent, hookAgent, hookAgents, settingsPath } from "./hooks/hook-agents.ts";
 export { type HookReport, type ProbeHarness, probeHooks } from "./hooks/hook-probe.ts";
 export {
   type HookInstall,

@@ -20,7 +20,17 @@ import type { Reins } from "./support/reins.ts";
 import { TerminalRoom } from "./support/terminal-room.ts";
 
 /** The agents, and what a hostile repository can still do against their hooks. */
-const WEAK: Readonly<Record<string, readonly string[]>> = { claude: ["hooks switched off"] };
+const WEAK: Readonly<Record<string, readonly string[]>> = {
+  claude: ["hooks switched off"],
+  gemini: ["hooks switched off"],
+  qwen: ["hooks switched off"],
+};
+/** Agents that print why a prompt was blocked, also without a terminal. */
+const SAYS = ["claude", "gemini"];
+/** Agents that say their prompt again with each result. */
+const REPEATS = ["qwen"];
+/** Agents that report the end of a session that had one prompt. */
+const ENDS = ["claude", "gemini"];
 const AGENTS = Object.keys(WEAK);
 
 beforeAll(async () => {
@@ -85,17 +95,26 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
       "pre_prompt",
       "pre_action",
       "tool_result",
+      ...(REPEATS.includes(agent) ? ["pre_prompt"] : []),
       "turn",
-      "session_end",
+      ...(ENDS.includes(agent) ? ["session_end"] : []),
     ]);
-    const [, prompt, call, result, turn] = entries;
+    const [, prompt, call, result] = entries;
+    const [turn] = entries.filter(({ quality }) => quality === "turn");
     expect(result.payload).toMatchObject({ outcome: "completed", verdict: call.cid });
-    expect(turn.payload.entries).toEqual([prompt.cid, call.cid]);
+    expect(turn.payload).toMatchObject({ stop_reason: "end_turn" });
+    expect(turn.payload.entries.slice(0, 2)).toEqual([prompt.cid, call.cid]);
     const { sessions } = await fetched(room, reins, "/v1/sessions");
     expect(sessions).toMatchObject([
-      { agent, title: "TRY it", state: "closed", cwd: room.workspace, enforcement: "asked" },
+      {
+        agent,
+        title: "TRY it",
+        state: ENDS.includes(agent) ? "closed" : "idle",
+        cwd: room.workspace,
+        enforcement: "asked",
+      },
     ]);
-    expect(sessions[0].event_count).toBe(5);
+    expect(sessions[0].event_count).toBeGreaterThan(2);
     expect(await room.reins.run("ledger", "verify")).toMatchObject({ code: 0 });
   });
 
@@ -160,7 +179,7 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     await writeFile(join(room.workspace, "note.txt"), "the quiet word\n");
     const run = await room.attempt(write(file, "canary\n"));
     expect(existsSync(file)).toBe(false);
-    expect(run.stdout + run.stderr + room.results).toContain("reins up");
+    if (SAYS.includes(agent)) expect(run.stdout + run.stderr).toContain("reins up");
     await room.attempt(look(join(room.workspace, "note.txt")));
     expect(room.results).not.toContain("the quiet word");
     expect(await room.run("hooks", "install", agent, "--reads", "allow")).toMatchObject({ code: 0 });
@@ -217,9 +236,9 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
 
   test("is proved by a trial, which shows what a hostile repository can do", async () => {
     await using room = await installed();
-    const program = room.launch.command;
-    const flags = program === process.execPath ? [] : ["--program", program];
-    const { code, stdout } = await room.run("hooks", "status", agent, ...flags, "--json");
+    const { command, args } = room.launch;
+    const program = command === process.execPath ? (args[0] ?? "") : command;
+    const { code, stdout } = await room.run("hooks", "status", agent, "--program", program, "--json");
     const { probes, ...report } = JSON.parse(stdout);
     const weak = WEAK[agent] ?? [];
     expect(report).toMatchObject({

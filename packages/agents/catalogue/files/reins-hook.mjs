@@ -100,6 +100,7 @@ function eventOf(input, type) {
         cwd: text(cwd) || process.cwd(),
         root: root || text(cwd) || process.cwd(),
         ...(typeof call === "string" && { call }),
+        ...(typeof input.prompt_id === "string" && { prompt: input.prompt_id }),
         ...(child !== undefined && { subagent: text(child), subagent_type: text(input.agent_type) }),
       },
     },
@@ -177,7 +178,12 @@ async function decide(event) {
   for (;;) {
     const decided = await ask("ahp/event", event, event);
     if (decided?.decision === "allow") return decided;
-    if (decided?.decision === "modify" && decided.modified_payload !== undefined) return decided;
+    if (decided?.decision === "modify" && decided.modified_payload !== undefined) {
+      if (event.event_type === "pre_action" && agent !== "gemini") return decided;
+      throw new Refusal(
+        `a rule would change it, which this hook cannot do (${text(decided.metadata?.reason)})`,
+      );
+    }
     if (decided?.decision === "escalate") await answered(event, decided);
     else if (decided?.decision === "defer") {
       const ms = Math.max(POLL_MS, Number(decided.retry_after_ms) || 0);
@@ -228,8 +234,9 @@ async function main() {
   const input = await readInput();
   const name = text(input.hook_event_name);
   const type = EVENTS[name];
-  if (type === undefined) return undefined;
   const isDecided = type === "pre_action" || type === "pre_prompt";
+  if (!isDecided && flags.includes("--decide")) throw new Refusal(`the hook does not know the event ${name}`);
+  if (type === undefined) return undefined;
   try {
     const event = eventOf(input, type);
     if (isDecided && JSON.stringify(event).length > MAX_ARGUMENTS)

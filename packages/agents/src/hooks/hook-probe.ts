@@ -37,7 +37,7 @@ export interface HookProbeOptions extends HookPlace {
 }
 
 /** One run of the agent with a model that runs a command and writes a file. */
-export interface HookProbeResult {
+interface HookProbeResult {
   /** `plain`, or what a hostile repository tries. */
   readonly setting: string;
   /** How Reins answers; `away` if it does not run. */
@@ -101,7 +101,8 @@ async function prepare(options: HookProbeOptions, folder: string, model: Scripte
   const settings = await readFile(settingsPath(agent, userHome, environment), "utf8");
   const path = settingsPath(agent, user, {});
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, settings.replaceAll(inJson(home), inJson(own)));
+  const document: unknown = JSON.parse(settings.replaceAll(inJson(home), inJson(own)));
+  await writeFile(path, JSON.stringify({ ...Object(document), ...agent.terminal.settings }));
   const probe = async (
     { setting, answer }: Pick<HookProbeResult, "setting" | "answer">,
     name: string,

@@ -117,8 +117,9 @@ export function hookCommand({ agent, home, node, wait, reads }: HookInstall, isD
   const flags = [`--home ${quoted(home)}`, `--wait ${wait}`, ...(reads === "allow" ? ["--reads allow"] : [])];
   const run = `env -i ${given} ${quoted(node)} ${quoted(programIn(home))} ${agent.id} ${flags.join(" ")}`;
   if (!isDecided) return `${run} || exit 0`;
+  const decide = `${run} --decide`;
   const why = `Blocked: the hook of Reins cannot run. See reins hooks status ${agent.id}`;
-  return `${run} || { echo '${why}' >&2; exit 2; }`;
+  return `${decide} || { echo '${why}' >&2; exit 2; }`;
 }
 
 function quoted(text: string): string {
@@ -208,7 +209,8 @@ function withHooks(document: JsonObject, install: HookInstall): JsonObject {
   const { agent, wait } = install;
   const hooks = isRecord(document.hooks) ? { ...document.hooks } : {};
   const seconds = wait + MARGIN_S;
-  const timeout = agent.timeout === "seconds" ? seconds : seconds * 1_000;
+  const isLong = agent.timeout === "milliseconds" || (agent.timeout === "mixed" && seconds >= 1_000);
+  const timeout = isLong ? seconds * 1_000 : seconds;
   for (const event of [...agent.decides, ...agent.reports]) {
     const isDecided = agent.decides.includes(event);
     const hook = { type: "command", command: hookCommand(install, isDecided), timeout };

@@ -32,7 +32,7 @@ const MAX_OUTPUT = 1_000_000;
 export function terminalLaunch(options: TerminalOptions): AgentLaunch {
   const { agent, entry, userHome, temporary, program, install, ...others } = options;
   const from = install ?? (program === undefined ? undefined : "");
-  const { start, env } = agent.terminal;
+  const { start, env, prompt } = agent.terminal;
   const profile = { env, args: [], files: [], clears: [], configOptions: {}, meta: {} };
   const launch = launchOf(
     { ...entry, start: { imports: [], ...start }, profile },
@@ -43,7 +43,12 @@ export function terminalLaunch(options: TerminalOptions): AgentLaunch {
       platform: `${process.platform}-${process.arch}`,
     },
   );
-  return program === undefined ? launch : { ...launch, command: program, args: start.args };
+  const [script, ...rest] = launch.args;
+  const own = start.with === "node" ? rest : launch.args;
+  if (program !== undefined && !/\.[cm]?js$/.test(program))
+    return { ...launch, command: program, args: [...own, ...prompt] };
+  if (program !== undefined) return { ...launch, command: others.node, args: [program, ...own, ...prompt] };
+  return { ...launch, args: [...(start.with === "node" && script ? [script] : []), ...own, ...prompt] };
 }
 
 /** Writes what the model endpoint of a trial needs into the home; settings that are there stay. */

@@ -1,11 +1,12 @@
-import { mkdir, mkdtemp } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import {
   type AgentLaunch,
   Catalogue,
   hookAgent,
   prepareTerminal,
   runInTerminal,
+  settingsPath,
   type TerminalRun,
   terminalLaunch,
 } from "@reins/agents";
@@ -58,6 +59,12 @@ export class TerminalRoom implements AsyncDisposable {
       ...{ userHome: user, temporary, environment: process.env, node: process.execPath },
     });
     await prepareTerminal(launch, user);
+    const { settings } = hookAgent(agent).terminal;
+    if (settings) {
+      const path = settingsPath(hookAgent(agent), user, {});
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, JSON.stringify(settings));
+    }
     return new TerminalRoom({ agent, reins: new OperatedHome(), user, workspace, model, launch });
   }
 

@@ -24,6 +24,8 @@ const Hook = z.object({
   cwd: z.string().max(4_096),
   root: z.string().max(4_096),
   call: z.string().max(256).optional(),
+  /** Which prompt of the agent it belongs to: some agents say their prompt again with each result. */
+  prompt: z.string().max(256).optional(),
   subagent: z.string().max(256).optional(),
   subagent_type: z.string().max(256).optional(),
 });
@@ -40,7 +42,14 @@ interface KnownSession {
   readonly roots: readonly string[];
   /** By where the agent is: one object per folder, because facts are found out once for each. */
   readonly workspaces: LruCache<string, Workspace>;
-  turn: { readonly id: string; readonly started: string; readonly entries: string[] } | undefined;
+  turn: RunningTurn | undefined;
+}
+
+interface RunningTurn {
+  readonly id: string;
+  readonly started: string;
+  readonly prompt: string | undefined;
+  readonly entries: string[];
 }
 
 /** Whether a session belongs to an agent that runs elsewhere and has its steps decided over AHP. */
@@ -79,22 +88,32 @@ export class HookSessions implements HookPort {
     const session = hook && this.#hub.sessions.get(event.session_id);
     const known = session && this.#known.get(session.id);
     if (!hook || !known || session.record.user !== subject.user) return;
-    const update = updateFor(event, hook, decision);
+    const goesOn = known.turn?.prompt !== undefined && known.turn.prompt === hook.prompt;
+    const isNew = event.event_type === "pre_prompt" && !goesOn;
+    const update = event.event_type === "pre_prompt" && goesOn ? undefined : updateFor(event, hook, decision);
     if (update) await this.#append(session, update);
-    const entry = metadataOf(decision).entry;
-    if (typeof entry === "string" && known.turn && known.turn.entries.length < MOST_ENTRIES)
-      known.turn.entries.push(entry);
-    if (event.event_type === "pre_prompt" && decision?.decision === "allow") {
-      const started = this.#hub.clock.now().toISOString();
-      known.turn = { id: randomUUID(), started, entries: typeof entry === "string" ? [entry] : [] };
+    if (isNew && decision?.decision === "allow") {
+      // An agent that was interrupted reports no end of its turn.
+      await this.#endTurn(session, known, subject, "cancelled");
+      known.turn = this.#newTurn(hook);
       const title = session.record.title ?? titleOf(this.#hub.harness.redact(promptIn(event)));
       await session.apply({ type: "annotated", changes: { title } });
     }
-    if (event.event_type === "post_response") await this.#endTurn(session, known, subject);
+    // The prompt of a turn may have come before a restart.
+    if (event.event_type === "pre_action") known.turn ??= this.#newTurn(hook);
+    const { entry } = metadataOf(decision);
+    if (typeof entry === "string" && known.turn && known.turn.entries.length < MOST_ENTRIES)
+      known.turn.entries.push(entry);
+    if (event.event_type === "post_response") await this.#endTurn(session, known, subject, "end_turn");
     if (event.event_type === "session_end") {
+      await this.#endTurn(session, known, subject, "cancelled");
       await session.end({ reason: "completed", terminated_by: "agent" });
       this.#known.delete(session.id);
     }
+  }
+
+  #newTurn({ prompt }: Hook): RunningTurn {
+    return { id: randomUUID(), started: this.#hub.clock.now().toISOString(), prompt, entries: [] };
   }
 
   /** The session of an event: a new one, or one that goes on. What a person has ended stays so. */
@@ -124,6 +143,9 @@ export class HookSessions implements HookPort {
       this.#hub.sessions.forget(session);
       throw new SupervisorError("forbidden", errorMessage(error), { cause: error });
     });
+    // Calls that an agent makes at once arrive at once.
+    const other = this.#known.get(session.id);
+    if (other) return other;
     const known: KnownSession = {
       roots: place.real,
       workspaces: new LruCache({ entries: MOST_FOLDERS }),
@@ -134,7 +156,12 @@ export class HookSessions implements HookPort {
     return known;
   }
 
-  async #endTurn(session: Session, known: KnownSession, subject: Subject): Promise<void> {
+  async #endTurn(
+    session: Session,
+    known: KnownSession,
+    subject: Subject,
+    stop_reason: "end_turn" | "cancelled",
+  ): Promise<void> {
     const { turn } = known;
     if (!turn) return;
     known.turn = undefined;
@@ -145,10 +172,10 @@ export class HookSessions implements HookPort {
       harness.policies.status(subject.tenant)?.policy?.hashes ?? {};
     const payload = {
       ...{ actor: subject.agent, completed_at, constitution_hash, entries, rules_hash, started_at: started },
-      ...{ stop_reason: "end_turn", timestamp: started, turn: id, usage: {} },
+      ...{ stop_reason, timestamp: started, turn: id, usage: {} },
     };
     const named = { actor: subject.agent, target: subject.session, entity_id: sessionKey(subject) };
-    await harness.record([{ quality: "turn", ...named, tags: [`turn:${id}`, "end_turn"], payload }]);
+    await harness.record([{ quality: "turn", ...named, tags: [`turn:${id}`, stop_reason], payload }]);
     await session.apply({ type: "annotated", changes: {} });
   }
 

@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
+import { hookAgents } from "../packages/agents/src/hooks/hook-agents.ts";
 import { EventType, SPECIALISED_EVENT_TYPES } from "../packages/ahp/src/protocol/event.ts";
 import { agentsOperations } from "../packages/api/src/agents.ts";
 import { fileOperations } from "../packages/api/src/files.ts";
@@ -21,6 +22,7 @@ import {
   EXECUTOR_DOORS,
   FILE_DOORS,
   HAAK_DOORS,
+  HOOK_DOORS,
   MCP_AGENT_DOORS,
   MCP_SERVER_DOORS,
   PROMPT_DOORS,
@@ -112,6 +114,30 @@ describe("ACP", () => {
 
 /** Names in that form that are no methods: tools in rules, and what Reins sends to clients. */
 const NO_METHODS = ["_sandboxagent/session/ended", "session/subagent", "session/unprompted_turn"];
+
+describe("hooks of agents in terminals", () => {
+  test("have a row for every event, and are decided where the row says so", () => {
+    for (const { decides, reports } of hookAgents()) {
+      expect(without(HOOK_DOORS, [...decides, ...reports])).toEqual([]);
+      for (const event of decides) expect(HOOK_DOORS).toHaveProperty([event, "point"], "agent_event");
+      for (const event of reports) expect(HOOK_DOORS).toHaveProperty([event, "none"]);
+    }
+  });
+
+  test("bring each event as the one of AHP whose row says the same", async () => {
+    const program = await readFile(join(root, "packages/agents/catalogue/files/reins-hook.mjs"), "utf8");
+    const table = /const EVENTS = \{([^}]*)\}/.exec(program)?.[1] ?? "";
+    const events = Object.fromEntries(
+      [...table.matchAll(/(\w+): "(\w+)"/g)].map(([, from, to]) => [from, to]),
+    );
+    expect(Object.keys(events).toSorted()).toEqual(Object.keys(HOOK_DOORS).toSorted());
+    for (const [from, to] of Object.entries(events))
+      expect([from, Object.entries(HOOK_DOORS).find(([name]) => name === from)?.[1]]).toEqual([
+        from,
+        Object.entries(AHP_DOORS).find(([name]) => name === to)?.[1],
+      ]);
+  });
+});
 
 describe("MCP", () => {
   test("has a row for every request and notification of the specification", async () => {

@@ -19,7 +19,9 @@ export type AgentErrorCode =
   /** It was started and did not answer as an agent should. */
   | "probe_failed"
   /** Only verified agents may run, and this one is not. */
-  | "not_verified";
+  | "not_verified"
+  /** The settings of an agent cannot be read, or rule out what is asked for. */
+  | "invalid_settings";
 
 /** An error about an agent. */
 export class AgentError extends Error {

@@ -11,6 +11,16 @@ export {
   typedOption,
 } from "./agent-launch.ts";
 export { Catalogue } from "./catalogue.ts";
+export { type HookAgent, hookAgent, hookAgents, settingsPath } from "./hooks/hook-agents.ts";
+export { type HookReport, type ProbeHarness, probeHooks } from "./hooks/hook-probe.ts";
+export {
+  type HookInstall,
+  type HookState,
+  hookState,
+  installHooks,
+  uninstallHooks,
+} from "./hooks/hook-settings.ts";
+export { prepareTerminal, runInTerminal, type TerminalRun, terminalLaunch } from "./hooks/terminal-launch.ts";
 export {
   type Installed,
   type InstalledAgent,

@@ -13,3 +13,16 @@ export function testAgents(): Installer {
     environment: process.env,
   });
 }
+export {
+  attempt,
+  hold,
+  type Intent,
+  readFile,
+  reply,
+  runCommand,
+  ScriptedModel,
+  say,
+  scene,
+  scenes,
+  writeFile,
+} from "@reins/scripted-model";

@@ -27,6 +27,10 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: () => P
     "install agents, and verify that they ask for permission",
     async () => (await import("./commands/agents/agents.ts")).agentsCommand,
   ],
+  hooks: [
+    "have an agent in a terminal ask Reins before each step",
+    async () => (await import("./commands/hooks.ts")).hooksCommand,
+  ],
   kill: [
     "end a session, an agent or everything, at once",
     async () => (await import("./commands/kill.ts")).killCommand,

@@ -38,6 +38,8 @@ function catalogueError(error: AgentError, agent: string): CliError {
       return failed(message, `To install it: reins agents install ${agent}`, error);
     case "not_verified":
       return failed(message, "agents.yaml in the home requires this (require_verified).", error);
+    case "invalid_settings":
+      return failed(message, "Nothing was changed.", error);
     case "cancelled":
       return failed(message, "An incomplete install is never used; run it again.", error);
     case "probe_failed":

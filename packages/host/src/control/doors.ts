@@ -234,6 +234,23 @@ export const AHP_DOORS = {
   verification: REPORT,
 } as const satisfies Doors;
 
+/** Events of agents in terminals, which their hooks bring as events of AHP. */
+export const HOOK_DOORS = {
+  PreToolUse: AGENT_EVENT,
+  BeforeTool: AGENT_EVENT,
+  UserPromptSubmit: AGENT_EVENT,
+  BeforeAgent: AGENT_EVENT,
+  PostToolUse: REPORT,
+  PostToolUseFailure: REPORT,
+  AfterTool: REPORT,
+  Stop: REPORT,
+  AfterAgent: REPORT,
+  SubagentStart: REPORT,
+  SubagentStop: REPORT,
+  SessionStart: REPORT,
+  SessionEnd: REPORT,
+} as const satisfies Doors;
+
 const GRAPH_ACTION: Door = { point: "graph_action" };
 
 /** What executes the actions of graphs, by its type. */

@@ -15,6 +15,7 @@ import { renewGraphSeals } from "../graph/at-rest.ts";
 import { GraphRuns, type GraphSettings } from "../graph/graph-runs.ts";
 import { Protocol } from "../graph/protocol.ts";
 import { NATIVE_AGENT } from "../graph/run-place.ts";
+import { HookSessions } from "../hooks/hook-sessions.ts";
 import { Hub } from "../hub/hub.ts";
 import type { ReaperOptions } from "../hub/reaper.ts";
 import { Kills } from "../kill/kills.ts";
@@ -81,6 +82,8 @@ export class Hosting {
   readonly catalogue: Catalogue;
   readonly host: AgentHost;
   readonly hub: Hub;
+  /** The sessions of agents in terminals, whose hooks ask over AHP. */
+  readonly hooks: HookSessions;
   /** Runs of action graphs. */
   readonly graphs: GraphRuns;
   /** The dialogue of models with their runtime. */
@@ -133,6 +136,7 @@ export class Hosting {
     this.catalogue = parts.catalogue;
     this.host = parts.host;
     this.hub = parts.hub;
+    this.hooks = new HookSessions(parts.hub, parts.host.folders);
     this.graphs = parts.graphs;
     this.protocol = parts.protocol;
     this.offers = parts.offers;

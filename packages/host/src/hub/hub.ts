@@ -4,6 +4,7 @@ import { isHostNotification } from "@reins/bridge";
 import { type Clock, systemClock } from "@reins/kit";
 import { type Harness, LOCAL, type Principal } from "@reins/supervisor";
 import type { FileService } from "../files/file-service.ts";
+import { isElsewhere } from "../hooks/hook-sessions.ts";
 import type { AgentHost, HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Cursor } from "../log/logged-event.ts";
@@ -18,7 +19,7 @@ import { AgentPool } from "./agent-pool.ts";
 import { HISTORY, historyOf, join, loadOrResume, replay } from "./attach.ts";
 import { ClientMessages } from "./client-messages.ts";
 import { Connection } from "./connection.ts";
-import type { ConnectionOptions, HubContext, IdleScheduler } from "./context.ts";
+import type { ConnectionOptions, HubContext, IdleScheduler, SessionCall } from "./context.ts";
 import { type AgentMethods, extend, isExtension, listingOf, withCapabilities } from "./extensions.ts";
 import type { Outlet } from "./feed.ts";
 import { closeSession, deleteSession, forwardOutside, forwardToAgent } from "./forward.ts";
@@ -229,6 +230,7 @@ export class Hub implements HubContext {
     const session =
       this.sessions.open(principal, sessionId) ??
       this.sessions.serve(await this.sessions.expect(principal, sessionId));
+    if (isElsewhere(session.record)) return this.#elsewhere(connection, session, call);
     if (method === "session/load" || method === "session/resume")
       return loadOrResume(connection, session, call);
     if (method === "session/fork") return forkSession(connection, session, call);
@@ -238,6 +240,15 @@ export class Hub implements HubContext {
     if (method === "session/close") return closeSession(connection, session, call);
     if (method === "session/delete") return deleteSession(connection, session, call);
     return forwardToAgent(connection, session, call);
+  }
+
+  /** Shows a session of an agent that runs elsewhere, or ends it here: then every step of it is blocked. */
+  async #elsewhere(connection: Connection, session: Session, { method }: SessionCall): Promise<unknown> {
+    if (method === "session/load" || method === "session/resume") return replay(this, connection, session.id);
+    if (method !== "session/close" && method !== "session/delete")
+      throw new RpcError(CODE.invalidParams, "the agent of this session runs in a terminal: prompt it there");
+    await session.closeAndEnd(TERMINATED);
+    return {};
   }
 
   /** Handles a notification of a client. It never waits for a turn. */

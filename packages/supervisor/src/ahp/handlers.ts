@@ -20,6 +20,7 @@ import {
   askerOf,
   type FamilyAnswers,
   familyHandlers,
+  type HookPort,
   principalOf,
   recordRefusal,
   subjectOf,
@@ -38,6 +39,8 @@ export interface SupervisorParts {
   readonly redact?: Redact;
   /** Where the work of a session takes place, as far as the harness knows. */
   readonly workspaceOf: (event: AhpEvent) => Workspace;
+  /** The sessions of agents whose hooks ask, where they are shown. */
+  readonly hooks?: HookPort | undefined;
   /** What another harness of a tenant says to an event of a typed family; nothing where none answers those. */
   readonly advise?: Harness["advise"];
   /** Forwards an event without a decision to other harnesses of a tenant that list it. */
@@ -80,7 +83,9 @@ async function decide(parts: SupervisorParts, event: AhpEvent, call: EventCall):
   }
   const asker = await askerOf(parts, event, call, principal);
   if ("refused" in asker) return asDecision(asker.refused);
-  return asDecision(await supervisor.decide(event, asker.subject, asker.requestContext));
+  const decision = asDecision(await supervisor.decide(event, asker.subject, asker.requestContext));
+  await parts.hooks?.show(event, asker.subject, decision);
+  return decision;
 }
 
 async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): Promise<void> {
@@ -100,8 +105,10 @@ async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): P
       parts.forward?.(subject.tenant, event);
       return;
     }
+    await parts.hooks?.workspaceOf(event, principal);
     if (event_type === "session_end") await identity.revokeSession(event.session_id, principal);
     await noteFor(parts, event, subject);
+    await parts.hooks?.show(event, subject);
     parts.forward?.(subject.tenant, event);
   } catch (error) {
     await recordRefusal(parts, principal, event, error);

@@ -12,7 +12,7 @@ import {
 } from "@reins/ahp";
 import type { ControlEvent, Enforcement, Subject } from "@reins/policy";
 import type { z } from "zod";
-import type { Decided, RequestContext } from "../decision/decision.ts";
+import type { Decided, RequestContext, Workspace } from "../decision/decision.ts";
 import { SupervisorError } from "../errors.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { Principal } from "../identity/principal.ts";
@@ -27,6 +27,17 @@ export async function principalOf(identity: Identity, { peer }: Pick<Call, "peer
   const principal = await identity.current({ id: peer.principal });
   if (principal) return principal;
   throw new SupervisorError("forbidden", "the token is no longer valid");
+}
+
+/** An event that a hook may have sent. */
+export type HookEvent = Pick<AhpEvent, "event_type" | "session_id" | "agent_id" | "payload" | "metadata">;
+
+/** The sessions of agents whose hooks ask Reins. */
+export interface HookPort {
+  /** Where the agent of an event works, if a hook sent it; rejects as forbidden where it may not. */
+  workspaceOf(event: HookEvent, principal: Principal): Promise<Workspace | undefined>;
+  /** Shows an event of a hook in its session, with what was decided. */
+  show(event: HookEvent, subject: Subject, decision?: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
 /** The token of a delegated session that came with an event, if one did. */
@@ -79,7 +90,7 @@ type Asker =
 
 /** Determines the requester. It is checked again right before an action is allowed. */
 export async function askerOf(
-  parts: Pick<SupervisorParts, "identity" | "supervisor" | "workspaceOf">,
+  parts: Pick<SupervisorParts, "identity" | "supervisor" | "workspaceOf" | "hooks">,
   event: AhpEvent,
   call: Pick<Call, "peer">,
   principal: Principal,
@@ -90,7 +101,8 @@ export async function askerOf(
   };
   try {
     const subject = subjectOf(identity, principal, event, "asked");
-    return { subject, requestContext: { workspace: workspaceOf(event), confirm } };
+    const workspace = (await parts.hooks?.workspaceOf(event, principal)) ?? workspaceOf(event);
+    return { subject, requestContext: { workspace, confirm } };
   } catch (error) {
     const refused = await recordRefusal(parts, principal, event, error);
     if (refused) return { refused };

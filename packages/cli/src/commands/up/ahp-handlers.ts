@@ -14,7 +14,7 @@ import {
 } from "@reins/ahp";
 import { familyAnswers, type NativeSettings } from "@reins/host";
 import { errorMessage } from "@reins/kit";
-import { type Harness, supervisorHandlers, type Workspace } from "@reins/supervisor";
+import { type Harness, type HookPort, supervisorHandlers, type Workspace } from "@reins/supervisor";
 import type { z } from "zod";
 
 /** Called for every event; the decision is undefined for events without one. */
@@ -22,6 +22,8 @@ export type DecisionObserver = (event: AhpEvent, decision: string | undefined) =
 
 interface AhpHandlerOptions {
   readonly harness: () => Promise<Harness>;
+  /** The sessions of agents whose hooks ask; by default none are shown. */
+  readonly hooks?: () => Promise<HookPort>;
   /** The folder of agents that only speak AHP. */
   readonly workspace: Workspace;
   readonly observe: DecisionObserver;
@@ -35,11 +37,12 @@ interface AhpHandlerOptions {
  * The supervisor of a home as AHP handlers. While the home cannot be opened, events that need a decision are
  * blocked.
  */
-export function ahpHandlers({ harness, workspace, observe, onRefused, native }: AhpHandlerOptions): Handlers {
+export function ahpHandlers(options: AhpHandlerOptions): Handlers {
+  const { harness, observe } = options;
   const known = new WeakMap<Harness, ReturnType<typeof supervisorHandlers>>();
   const handlers = async () => {
     const opened = await harness();
-    const found = known.get(opened) ?? (await handlersOf(opened, workspace, onRefused, native));
+    const found = known.get(opened) ?? (await handlersOf(opened, options));
     known.set(opened, found);
     return found;
   };
@@ -112,9 +115,7 @@ async function decided(event: AhpEvent, call: EventCall, handlers: Open): Promis
 /** Loaded when the harness is open, so that listening does not wait for it. */
 async function handlersOf(
   harness: Harness,
-  workspace: Workspace,
-  onRefused: (event: AhpEvent, error: unknown) => void,
-  native: NativeSettings | undefined,
+  { workspace, hooks, onRefused, native }: AhpHandlerOptions,
 ): Promise<ReturnType<typeof supervisorHandlers>> {
   const { supervisor, identity, approvals, policies, runs, reports, ledger, redact } = harness;
   const parts = { supervisor, identity, approvals, policies, runs, reports, ledger, redact };
@@ -124,6 +125,7 @@ async function handlersOf(
     forward: (tenant, event) => harness.forward(tenant, event),
     families: familyAnswers(harness, native),
     workspaceOf: () => workspace,
+    hooks: await hooks?.(),
     onRefused,
   });
 }

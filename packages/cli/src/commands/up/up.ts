@@ -134,7 +134,8 @@ async function listen(settings: UpSettings, parts: ServedParts): Promise<Listeni
   const { host, port, home, allowHosts, workspaces, auth, native, oidc, quotas } = settings;
   const workspace = { cwd: workspaces[0] ?? homedir(), roots: workspaces };
   const observers = { observe: decisionLogger(log), onRefused: rejectionLogger(log) };
-  const handlers = ahpHandlers({ harness: opener.harness, workspace, native, ...observers });
+  const hooks = async () => (await opener.hosting()).hooks;
+  const handlers = ahpHandlers({ harness: opener.harness, hooks, workspace, native, ...observers });
   const server = new AhpServer(admin.tapped(handlers), {
     info: { name: "reins", version: version(), capabilities: [...CAPABILITIES] },
     onDropped: (reason, text) => log.debug({ reason, length: text.length }, "dropped a message"),

@@ -1,0 +1,136 @@
+import { existsSync } from "node:fs";
+import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { ifExists } from "@reins/kit";
+import {
+  attempt,
+  reply,
+  runCommand,
+  ScriptedModel,
+  say,
+  scene,
+  scenes,
+  writeFile as writing,
+} from "@reins/scripted-model";
+import type { AgentEntry } from "../agent-entry.ts";
+import { Catalogue } from "../catalogue.ts";
+import { settingsPath } from "./hook-agents.ts";
+import { type HookPlace, programIn } from "./hook-settings.ts";
+import { prepareTerminal, runInTerminal, terminalLaunch } from "./terminal-launch.ts";
+
+/** Decides what hooks ask over a socket, all in the same way, and counts the tool calls that were asked about. */
+export interface ProbeHarness extends AsyncDisposable {
+  readonly asked: number;
+}
+
+/** How hooks are proved. */
+export interface HookProbeOptions extends HookPlace {
+  readonly entry: AgentEntry;
+  readonly node: string;
+  /** The program of the agent, or the folder of its install. */
+  readonly program?: string | undefined;
+  readonly install?: string | undefined;
+  readonly serve: (socket: string, answer: "allow" | "block") => Promise<ProbeHarness>;
+  readonly onProgress?: ((where: string) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** One run of the agent with a model that runs a command and writes a file. */
+interface HookProbeResult {
+  /** `plain`, or what a hostile repository tries. */
+  readonly setting: string;
+  /** How Reins answers; `away` if it does not run. */
+  readonly answer: "allow" | "block" | "away";
+  readonly asked: number;
+  readonly happened: readonly string[];
+  /** Whether everything was asked about, and done only where that was allowed. */
+  readonly held: boolean;
+}
+
+/** Whether hooks decide what the agent does: in an ordinary folder, and in hostile repositories. */
+export interface HookReport {
+  readonly live: boolean;
+  readonly hostile: boolean;
+  readonly probes: readonly HookProbeResult[];
+}
+
+const PLAIN = "plain";
+
+/**
+ * Proves whether installed hooks are live: runs the agent's own program with the settings of the user, in a home of its
+ * own, with a scripted model and a harness that blocks, allows or is away.
+ */
+export async function probeHooks(options: HookProbeOptions): Promise<HookReport> {
+  const { agent } = options;
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "reins-hooks-")));
+  const catalogue = Catalogue.load();
+  const model = await ScriptedModel.listen({ script: scenes(), wordings: catalogue.wordings });
+  try {
+    const room = await prepare(options, folder, model);
+    const probes: HookProbeResult[] = [];
+    const rounds = [PLAIN, ...agent.hostile.map(({ name }) => name)].flatMap((setting) =>
+      (["block", "allow", "away"] as const)
+        .filter((answer) => setting === PLAIN || answer === "block")
+        .map((answer) => ({ setting, answer })),
+    );
+    for (const round of rounds) {
+      options.onProgress?.(`${round.setting}, ${round.answer}`);
+      probes.push(await room.probe(round, String(probes.length)));
+    }
+    const held = (isPlain: boolean) =>
+      probes.filter(({ setting }) => (setting === PLAIN) === isPlain).every((probe) => probe.held);
+    return { live: held(true), hostile: held(false), probes };
+  } finally {
+    await model.close();
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+async function prepare(options: HookProbeOptions, folder: string, model: ScriptedModel) {
+  const { agent, entry, home, userHome, environment, node, program, install, serve, signal } = options;
+  const [own, user, temporary] = [join(folder, "r"), join(folder, "user"), join(folder, "tmp")];
+  for (const path of [join(own, "hooks"), user, temporary]) await mkdir(path, { recursive: true });
+  const launch = terminalLaunch({
+    ...{ agent, entry, program, install, model: model.endpoint },
+    ...{ userHome: user, temporary, environment: { PATH: environment.PATH }, node },
+  });
+  await prepareTerminal(launch, user);
+  await ifExists(copyFile(programIn(home), programIn(own)));
+  // The settings as they are, but for the harness that decides.
+  const settings = await readFile(settingsPath(agent, userHome, environment), "utf8");
+  const path = settingsPath(agent, user, {});
+  await mkdir(dirname(path), { recursive: true });
+  const document: unknown = JSON.parse(settings.replaceAll(inJson(home), inJson(own)));
+  await writeFile(path, JSON.stringify({ ...Object(document), ...agent.terminal.settings }));
+  const probe = async (
+    { setting, answer }: Pick<HookProbeResult, "setting" | "answer">,
+    name: string,
+  ): Promise<HookProbeResult> => {
+    const workspace = join(folder, name);
+    await mkdir(workspace);
+    const hostile = agent.hostile.find((each) => each.name === setting);
+    for (const [file, content] of Object.entries(hostile?.files ?? {})) {
+      const text = typeof content === "string" ? content : JSON.stringify(content);
+      await mkdir(dirname(join(workspace, file)), { recursive: true });
+      await writeFile(join(workspace, file), text);
+    }
+    const [ran, written] = [join(workspace, "ran.txt"), join(workspace, "written.txt")];
+    const steps = [runCommand(`touch ${ran}`), writing(written, "x")].map((intent) => reply(attempt(intent)));
+    model.play(scenes(scene("TRIAL", ...steps, reply(say("Done.")))));
+    await using harness = answer === "away" ? undefined : await serve(join(own, "ahp.sock"), answer);
+    await runInTerminal(launch, "TRIAL", workspace, signal);
+    const happened = [ran, written].flatMap((file, one) =>
+      existsSync(file) ? [one === 0 ? "command" : "write"] : [],
+    );
+    const asked = harness?.asked ?? 0;
+    const expected = answer === "allow" ? steps.length : 0;
+    const held = happened.length === expected && (answer === "away" || asked >= steps.length);
+    return { setting, answer, asked, happened, held };
+  };
+  return { probe };
+}
+
+function inJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}

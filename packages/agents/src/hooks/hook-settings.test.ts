@@ -1,0 +1,133 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { hookAgent, hookAgents, settingsPath } from "./hook-agents.ts";
+import { type HookInstall, hookCommand, hookState, installHooks, uninstallHooks } from "./hook-settings.ts";
+
+async function newInstall(agent: string): Promise<HookInstall & { readonly path: string }> {
+  const folder = await mkdtemp(join(tmpdir(), "reins-hooks-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const [home, userHome] = [join(folder, "it's home"), join(folder, "user")];
+  const row = hookAgent(agent);
+  const path = settingsPath(row, userHome, {});
+  await mkdir(dirname(path), { recursive: true });
+  return {
+    agent: row,
+    home,
+    userHome,
+    environment: {},
+    node: process.execPath,
+    wait: 60,
+    reads: "block",
+    path,
+  };
+}
+
+/** Settings as people have them: with hooks of their own, tabs, numbers that no double holds, no last line break. */
+const OWN =
+  '{\n\t"big": 12345678901234567890,\n\t"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": []}]},\n\t"z": [0.1, -1e3]}';
+
+describe.each(hookAgents().map(({ id }) => id))("hooks of %s", (agent) => {
+  test("come and go without a trace, where there were no settings", async () => {
+    const install = await newInstall(agent);
+    expect(await hookState(install)).toMatchObject({ installed: "no" });
+    expect(await installHooks(install)).toMatchObject({
+      installed: "yes",
+      changed: true,
+      path: install.path,
+    });
+    expect(await hookState(install)).toMatchObject({ installed: "yes" });
+    expect(await uninstallHooks(install)).toMatchObject({ installed: "no", changed: true });
+    expect(await readdir(dirname(install.path))).toEqual([]);
+    expect(await uninstallHooks(install)).toMatchObject({ changed: false });
+  });
+
+  test.each([OWN, "{}", "", "{}\n", '{"hooks":{}}'])(
+    "give back every byte and the mode of %j",
+    async (text) => {
+      const install = await newInstall(agent);
+      await writeFile(install.path, text);
+      await chmod(install.path, 0o640);
+      for (const reads of ["block", "allow", "allow"] as const) await installHooks({ ...install, reads });
+      expect(await hookState(install)).toMatchObject({ installed: "yes" });
+      expect((await stat(install.path)).mode & 0o777).toBe(0o640);
+      expect(await installHooks({ ...install, reads: "allow" })).toMatchObject({ changed: false });
+      await uninstallHooks(install);
+      expect(await readFile(install.path, "utf8")).toBe(text);
+      expect((await stat(install.path)).mode & 0o777).toBe(0o640);
+      expect(await readdir(dirname(install.path))).toHaveLength(1);
+    },
+  );
+
+  test("keep what a person has changed since, and what was there", async () => {
+    const install = await newInstall(agent);
+    await writeFile(install.path, OWN);
+    await installHooks(install);
+    const written = await readFile(install.path, "utf8");
+    expect(written).toContain("12345678901234567890");
+    await writeFile(install.path, written.replace('"z"', '"y"'));
+    await installHooks({ ...install, wait: 90 });
+    await uninstallHooks(install);
+    const left = await readFile(install.path, "utf8");
+    expect(left).not.toContain("reins-hook");
+    expect(left).toContain('"y"');
+    expect(JSON.parse(left).hooks).toEqual({ PreToolUse: [{ matcher: "Bash", hooks: [] }] });
+  });
+
+  test("follow a link to the settings, and leave it a link", async () => {
+    const install = await newInstall(agent);
+    const real = join(install.userHome, "dotfile.json");
+    await writeFile(real, OWN);
+    await symlink(real, install.path);
+    await installHooks(install);
+    expect(await readFile(real, "utf8")).toContain("reins-hook");
+    await uninstallHooks(install);
+    expect(await readFile(install.path, "utf8")).toBe(OWN);
+    expect(await readFile(real, "utf8")).toBe(OWN);
+  });
+
+  test.each([
+    "{",
+    "[]",
+    "null",
+    '{"a":1,"a":2}',
+    '{"hooks":[]}',
+    '{"hooks":{"Stop":{}}}',
+    "// x\n{}",
+    "\ufeff{}",
+  ])("leave settings alone that cannot be read: %j", async (text) => {
+    const install = await newInstall(agent);
+    await writeFile(install.path, text);
+    await expect(installHooks(install)).rejects.toThrow("stays as it is");
+    await expect(uninstallHooks(install)).rejects.toThrow("stays as it is");
+    expect(await readFile(install.path, "utf8")).toBe(text);
+  });
+
+  test("are not called installed when an entry is gone", async () => {
+    const install = await newInstall(agent);
+    await installHooks(install);
+    const { hooks } = JSON.parse(await readFile(install.path, "utf8"));
+    const [event = ""] = install.agent.decides;
+    const { [event]: _, ...others } = hooks;
+    await writeFile(install.path, JSON.stringify({ hooks: others }));
+    expect(await hookState(install)).toMatchObject({ installed: "partial" });
+  });
+});
+
+test("settings that switch all hooks off are refused", async () => {
+  const install = await newInstall("claude");
+  await writeFile(install.path, '{"disableAllHooks": true}');
+  await expect(installHooks(install)).rejects.toThrow("disableAllHooks");
+});
+
+test("the command quotes its paths, and fails closed only where something is decided", async () => {
+  const install = await newInstall("claude");
+  expect(hookCommand(install, true)).toContain(`it'\\''s home`);
+  expect(hookCommand(install, true)).toMatch(/exit 2; }$/);
+  expect(hookCommand(install, false)).toMatch(/exit 0$/);
+});
+
+test("an agent without hooks is refused by name, with those that have them", () => {
+  expect(() => hookAgent("pi")).toThrow("It has them for: claude");
+});

@@ -1,0 +1,256 @@
+import { createHash } from "node:crypto";
+import { chmod, copyFile, mkdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { errorMessage, ifExists, isRecord, type JsonObject, parseJson, replaceFile } from "@reins/kit";
+import { z } from "zod";
+import { AgentError } from "../agent-error.ts";
+import { CATALOGUE_FILES } from "../agent-launch.ts";
+import { type HookAgent, settingsPath } from "./hook-agents.ts";
+
+/** The name of the hook program, by which its entries in settings are known. */
+const PROGRAM = "reins-hook.mjs";
+const MARK = `hooks/${PROGRAM}`;
+/** How much sooner than the agent the hook gives up: an agent whose hook takes too long goes on without an answer. */
+const MARGIN_S = 15;
+
+/** Where hooks are installed, and how they behave. */
+export interface HookInstall {
+  readonly agent: HookAgent;
+  /** The home of Reins. */
+  readonly home: string;
+  readonly userHome: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The Node that runs the hook. */
+  readonly node: string;
+  /** How long a call waits for a person, in seconds. */
+  readonly wait: number;
+  /** What becomes of tools that only read while Reins is not running: the agent's own gate decides, or they are blocked. */
+  readonly reads: "allow" | "block";
+}
+
+/** Whose hooks, and for which Reins. */
+export type HookPlace = Pick<HookInstall, "agent" | "home" | "userHome" | "environment">;
+
+/** What was in the settings before, so that removing the hooks brings back every byte. */
+const HookRecord = z.object({
+  path: z.string(),
+  /** The file before, in base64; null where there was none. */
+  before: z.string().nullable(),
+  mode: z.number(),
+  /** SHA-256 of the file with the hooks. */
+  after: z.string(),
+});
+type HookRecord = z.infer<typeof HookRecord>;
+
+/** The state of hooks in an agent's settings. */
+export interface HookState {
+  readonly path: string;
+  /** `partial` if some of the entries are not the ones that were installed. */
+  readonly installed: "yes" | "no" | "partial";
+}
+
+/** Writes the hooks into an agent's settings, over those of an earlier install; returns whether anything changed. */
+export async function installHooks(install: HookInstall): Promise<HookState & { readonly changed: boolean }> {
+  const { home } = install;
+  const settings = await readSettings(install);
+  const { path, bytes, mode, document } = settings;
+  if (document.disableAllHooks === true)
+    throw invalid(path, "switches all hooks off by disableAllHooks; remove that first");
+  await mkdir(join(home, "hooks"), { recursive: true, mode: 0o700 });
+  const fresh = join(home, "hooks", `.${PROGRAM}.${process.pid}`);
+  await copyFile(join(CATALOGUE_FILES, PROGRAM), fresh);
+  await rename(fresh, programIn(home));
+  const text = serialized(withHooks(withoutHooks(document), install), bytes);
+  const after = Buffer.from(text);
+  if (bytes?.equals(after)) return { path, installed: "yes", changed: false };
+  const record = await readRecord(install);
+  const before = record && digest(bytes) === record.after ? record.before : beforeOf(settings);
+  await replaceFile(
+    recordIn(install),
+    JSON.stringify({ path, before, mode, after: digest(after) } satisfies HookRecord),
+  );
+  await put(path, after, mode);
+  return { path, installed: "yes", changed: true };
+}
+
+/**
+ * Takes the hooks out of an agent's settings. A file that was not changed since gets the bytes that it had before, or goes
+ * if there was none; from one that was, only the entries of the hooks go.
+ */
+export async function uninstallHooks(place: HookPlace): Promise<HookState & { readonly changed: boolean }> {
+  const settings = await readSettings(place);
+  const { path, bytes, mode } = settings;
+  const record = await readRecord(place);
+  const isOurs = record?.path === path && digest(bytes) === record.after;
+  const before = isOurs ? record.before : beforeOf(settings);
+  const changed =
+    (before === null) !== (bytes === undefined) || before !== (bytes?.toString("base64") ?? null);
+  if (changed && before === null) await rm(path, { force: true });
+  else if (changed) await put(path, Buffer.from(before ?? "", "base64"), isOurs ? record.mode : mode);
+  await rm(recordIn(place), { force: true });
+  return { path, installed: "no", changed };
+}
+
+/** Whether the settings hold the hooks now. */
+export async function hookState(place: HookPlace): Promise<HookState> {
+  const { path, document } = await readSettings(place);
+  const { decides, reports } = place.agent;
+  const held = [...decides, ...reports].filter((event) =>
+    groupsOf(document, event).some((group) => isOurGroup(group, place)),
+  );
+  if (held.length === 0) return { path, installed: "no" };
+  const isWhole =
+    held.length === decides.length + reports.length &&
+    document.disableAllHooks !== true &&
+    (await ifExists(stat(programIn(place.home)))) !== undefined;
+  return { path, installed: isWhole ? "yes" : "partial" };
+}
+
+/** The hook program of a home. */
+export function programIn(home: string): string {
+  return join(home, MARK);
+}
+
+/** The command of a hook. Where the hook itself cannot run, what was to be decided is blocked. */
+export function hookCommand({ agent, home, node, wait, reads }: HookInstall, isDecided: boolean): string {
+  const given = ["PATH", ...agent.variables].map((name) => `${name}="$${name}"`).join(" ");
+  const flags = [`--home ${quoted(home)}`, `--wait ${wait}`, ...(reads === "allow" ? ["--reads allow"] : [])];
+  const run = `env -i ${given} ${quoted(node)} ${quoted(programIn(home))} ${agent.id} ${flags.join(" ")}`;
+  if (!isDecided) return `${run} || exit 0`;
+  const decide = `${run} --decide`;
+  const why = `Blocked: the hook of Reins cannot run. See reins hooks status ${agent.id}`;
+  return `${decide} || { echo '${why}' >&2; exit 2; }`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+interface Settings {
+  readonly path: string;
+  readonly bytes: Buffer | undefined;
+  readonly mode: number;
+  readonly document: JsonObject;
+}
+
+/** Reads the settings, exact to the last digit; a file that is a link is used where it leads. */
+async function readSettings({ agent, userHome, environment }: HookPlace): Promise<Settings> {
+  const named = settingsPath(agent, userHome, environment);
+  const path = (await ifExists(realpath(named))) ?? named;
+  const bytes = await ifExists(readFile(path));
+  if (bytes === undefined) return { path, bytes, mode: 0o600, document: {} };
+  const { mode } = await stat(path);
+  return { path, bytes, mode: mode & 0o777, document: parsed(path, bytes) };
+}
+
+function parsed(path: string, bytes: Buffer): JsonObject {
+  const text = bytes.toString("utf8");
+  if (text.trim() === "") return {};
+  try {
+    if (!Buffer.from(text).equals(bytes)) throw new Error("it is not UTF-8");
+    const { value: document, duplicateKeys } = parseJson(text);
+    if (duplicateKeys) throw new Error("an object names a key twice");
+    if (!isRecord(document)) throw new Error("it holds no object");
+    const { hooks = {} } = document;
+    if (!isRecord(hooks) || !Object.values(hooks).every((groups) => Array.isArray(groups)))
+      throw new Error("hooks is not an object of lists");
+    return document;
+  } catch (error) {
+    throw invalid(path, `cannot be read (${errorMessage(error)}), so it stays as it is; mend it first`);
+  }
+}
+
+function invalid(path: string, why: string): AgentError {
+  return new AgentError("invalid_settings", `${path} ${why}.`);
+}
+
+/** The file without the hooks, in base64: as it is where it holds none. */
+function beforeOf({ bytes, document }: Settings): string | null {
+  if (bytes === undefined) return null;
+  const rest = withoutHooks(document);
+  return (rest === document ? bytes : Buffer.from(serialized(rest, bytes))).toString("base64");
+}
+
+function groupsOf({ hooks }: JsonObject, event: string): readonly unknown[] {
+  const groups = isRecord(hooks) ? hooks[event] : undefined;
+  return Array.isArray(groups) ? groups : [];
+}
+
+function commandsOf(group: unknown): readonly string[] {
+  const list = isRecord(group) && Array.isArray(group.hooks) ? group.hooks : [];
+  return list.map((hook) => (isRecord(hook) && typeof hook.command === "string" ? hook.command : ""));
+}
+
+/** Whether a group of hooks is one that Reins wrote, for any home. */
+function isHookOfReins(group: unknown): boolean {
+  const commands = commandsOf(group);
+  return commands.length > 0 && commands.every((command) => command.includes(MARK));
+}
+
+function isOurGroup(group: unknown, { home, agent }: HookPlace): boolean {
+  const ours = `${quoted(programIn(home))} ${agent.id} `;
+  const matcher = isRecord(group) ? (group.matcher ?? agent.matcher) : undefined;
+  return matcher === agent.matcher && commandsOf(group).some((command) => command.includes(ours));
+}
+
+/** The same document where it holds no hook of Reins. */
+function withoutHooks(document: JsonObject): JsonObject {
+  const { hooks, ...others } = document;
+  if (!isRecord(hooks)) return document;
+  const all = Object.entries(hooks);
+  if (!all.some(([event]) => groupsOf(document, event).some(isHookOfReins))) return document;
+  const kept = all
+    .map(([event]) => [event, groupsOf(document, event).filter((group) => !isHookOfReins(group))] as const)
+    .filter(([, groups]) => groups.length > 0);
+  return kept.length === 0 ? others : { ...document, hooks: Object.fromEntries(kept) };
+}
+
+function withHooks(document: JsonObject, install: HookInstall): JsonObject {
+  const { agent, wait } = install;
+  const hooks = isRecord(document.hooks) ? { ...document.hooks } : {};
+  const seconds = wait + MARGIN_S;
+  const isLong = agent.timeout === "milliseconds" || (agent.timeout === "mixed" && seconds >= 1_000);
+  const timeout = isLong ? seconds * 1_000 : seconds;
+  for (const event of [...agent.decides, ...agent.reports]) {
+    const isDecided = agent.decides.includes(event);
+    const hook = { type: "command", command: hookCommand(install, isDecided), timeout };
+    const matcher = agent.matcher !== undefined && TOOL_EVENT.test(event) && { matcher: agent.matcher };
+    hooks[event] = [...groupsOf(document, event), { ...matcher, hooks: [hook] }];
+  }
+  return { ...document, hooks };
+}
+
+const TOOL_EVENT = /Tool/;
+
+/** JSON in the indentation of the file before. */
+function serialized(document: JsonObject, before: Buffer | undefined): string {
+  const text = before?.toString("utf8") ?? "";
+  const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
+  const end = before === undefined || text.endsWith("\n") ? "\n" : "";
+  return JSON.stringify(document, undefined, indent) + end;
+}
+
+async function put(path: string, bytes: Buffer, mode: number): Promise<void> {
+  await replaceFile(path, bytes);
+  await chmod(path, mode);
+}
+
+function recordIn({ home, agent }: HookPlace): string {
+  return join(home, "hooks", `${agent.id}.json`);
+}
+
+async function readRecord(place: HookPlace): Promise<HookRecord | undefined> {
+  const text = await ifExists(readFile(recordIn(place), "utf8"));
+  if (text === undefined) return undefined;
+  try {
+    return HookRecord.parse(JSON.parse(text));
+  } catch (error) {
+    throw invalid(recordIn(place), `is damaged (${errorMessage(error)}); remove it and the hooks by hand`);
+  }
+}
+
+function digest(bytes: Buffer | undefined): string {
+  return createHash("sha256")
+    .update(bytes ?? "")
+    .digest("hex");
+}

@@ -1,0 +1,270 @@
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { hookAgent, runInTerminal } from "@reins/agents";
+import { beforeAll, describe, expect, test } from "vitest";
+import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
+import {
+  attempt,
+  hold,
+  readFile as look,
+  reply,
+  runCommand,
+  say,
+  scene,
+  scenes,
+  testAgents,
+  writeFile as write,
+} from "../../agents/test/test-agents.ts";
+import type { Reins } from "./support/reins.ts";
+import { TerminalRoom } from "./support/terminal-room.ts";
+
+/** The agents, and what a hostile repository can still do against their hooks. */
+const WEAK: Readonly<Record<string, readonly string[]>> = {
+  claude: ["hooks switched off"],
+  gemini: ["hooks switched off"],
+  qwen: ["hooks switched off"],
+};
+/** Agents that print why a prompt was blocked, also without a terminal. */
+const SAYS = ["claude", "gemini"];
+/** Agents that say their prompt again with each result. */
+const REPEATS = ["qwen"];
+/** Agents that report the end of a session that had one prompt. */
+const ENDS = ["claude", "gemini"];
+const AGENTS = Object.keys(WEAK);
+
+beforeAll(async () => {
+  if (registryAnswers) for (const agent of AGENTS) await testAgents().install(agent);
+}, 600_000);
+
+/** The entries of the ledger in their order: what they are, and what they say. */
+async function recorded(room: TerminalRoom, ...qualities: string[]) {
+  const text = await room.reins.done("ledger", "log", "--json");
+  const entries = text.trim().split("\n");
+  return entries
+    .map((line) => JSON.parse(line).entry)
+    .filter(({ quality, actor }) => qualities.includes(quality) && actor === room.agent);
+}
+
+/** The verdicts on tool calls. */
+async function verdicts(room: TerminalRoom) {
+  const all = await recorded(room, "policy_verdict");
+  return all.flatMap(({ payload }) => (payload.event_type === "pre_action" ? [payload] : []));
+}
+
+/** The approval that waits. */
+async function pending(room: TerminalRoom): Promise<string> {
+  for (;;) {
+    const { approvals } = await room.reins.json("approvals", "list");
+    if (approvals.length > 0) return approvals[0].id;
+  }
+}
+
+async function fetched(room: TerminalRoom, reins: Reins, path: string) {
+  const headers = { authorization: `Bearer ${await room.reins.startToken()}` };
+  return Object(await (await fetch(new URL(path, reins.addressOf("http")), { headers })).json());
+}
+
+describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NEEDS_REGISTRY}`, (agent) => {
+  async function installed(...flags: string[]): Promise<TerminalRoom> {
+    const room = await TerminalRoom.open(agent);
+    expect(await room.run("hooks", "install", agent, ...flags)).toMatchObject({ code: 0 });
+    return room;
+  }
+
+  /** A command that rules ask about, because it is opaque; it leaves a file. */
+  async function asked(room: TerminalRoom) {
+    const marker = join(room.workspace, "marker.txt");
+    await writeFile(join(room.workspace, "script.sh"), `echo ran > '${marker}'\n`);
+    return { marker, intent: runCommand(`sh ${join(room.workspace, "script.sh")}`) };
+  }
+
+  test("does what the rules allow, after a verdict that is on record, in a session that is shown", async () => {
+    await using room = await installed();
+    const reins = await room.reins.up();
+    const file = join(room.workspace, "inside.txt");
+    await room.attempt(write(file, "canary\n"));
+    expect(await readFile(file, "utf8")).toBe("canary\n");
+    expect(await verdicts(room)).toMatchObject([
+      { verdict: "allowed", enforcement: "asked", subject: { agent, user: "operator", trust: "registered" } },
+    ]);
+    const entries = await recorded(room, "policy_verdict", "tool_result", "turn", "session_lifecycle");
+    const kinds = entries.map(({ quality, payload }) => payload.change ?? payload.event_type ?? quality);
+    expect(kinds).toEqual([
+      "session_start",
+      "pre_prompt",
+      "pre_action",
+      "tool_result",
+      ...(REPEATS.includes(agent) ? ["pre_prompt"] : []),
+      "turn",
+      ...(ENDS.includes(agent) ? ["session_end"] : []),
+    ]);
+    const [, prompt, call, result] = entries;
+    const [turn] = entries.filter(({ quality }) => quality === "turn");
+    expect(result.payload).toMatchObject({ outcome: "completed", verdict: call.cid });
+    expect(turn.payload).toMatchObject({ stop_reason: "end_turn" });
+    expect(turn.payload.entries.slice(0, 2)).toEqual([prompt.cid, call.cid]);
+    const { sessions } = await fetched(room, reins, "/v1/sessions");
+    expect(sessions).toMatchObject([
+      {
+        agent,
+        title: "TRY it",
+        state: ENDS.includes(agent) ? "closed" : "idle",
+        cwd: room.workspace,
+        enforcement: "asked",
+      },
+    ]);
+    expect(sessions[0].event_count).toBeGreaterThan(2);
+    expect(await room.reins.run("ledger", "verify")).toMatchObject({ code: 0 });
+  });
+
+  test("does nothing that the rules block, and gets the reason", async () => {
+    await using room = await installed();
+    await room.reins.up();
+    const precious = join(room.user, "precious.txt");
+    await writeFile(precious, "mine");
+    await room.attempt(runCommand(`rm -rf ${precious}`));
+    expect(existsSync(precious)).toBe(true);
+    expect(room.results).toContain("it would destroy something outside of the workspace");
+    expect(await verdicts(room)).toMatchObject([{ verdict: "blocked" }]);
+    expect(await recorded(room, "tool_result")).toEqual([]);
+  });
+
+  test("waits for a person, and does what the person allows, once", async () => {
+    await using room = await installed();
+    await room.reins.up();
+    const { marker, intent } = await asked(room);
+    const run = room.attempt(intent);
+    const id = await pending(room);
+    expect(existsSync(marker)).toBe(false);
+    await room.reins.done("approvals", "approve", id);
+    await run;
+    expect(existsSync(marker)).toBe(true);
+    expect((await verdicts(room)).map(({ verdict }) => verdict)).toEqual(["ask", "allowed"]);
+    expect(await room.reins.json("approvals", "list", "--state", "used")).toMatchObject({
+      approvals: [{ id }],
+    });
+  });
+
+  test("waits for a person, and does not what the person denies", async () => {
+    await using room = await installed();
+    await room.reins.up();
+    const { marker, intent } = await asked(room);
+    const run = room.attempt(intent);
+    await room.reins.done("approvals", "deny", await pending(room), "--note", "not today");
+    await run;
+    expect(existsSync(marker)).toBe(false);
+    expect(room.results).toContain("not today");
+  });
+
+  test("does nothing without an answer in time; the approval stays open and counts the next time", async () => {
+    await using room = await installed("--wait", "5");
+    await room.reins.up();
+    const { marker, intent } = await asked(room);
+    const { promise: approved, resolve: onApproved } = Promise.withResolvers<void>();
+    const steps = [reply(attempt(intent)), reply(hold(approved), attempt(intent)), reply(say("Tried."))];
+    room.model.play(scenes(scene("TRY", ...steps)));
+    const run = runInTerminal(room.launch, "TRY it", room.workspace);
+    await expect.poll(() => room.results, { timeout: 60_000 }).toContain("stays open");
+    expect(existsSync(marker)).toBe(false);
+    await room.reins.done("approvals", "approve", await pending(room));
+    onApproved();
+    await run;
+    expect(existsSync(marker)).toBe(true);
+  });
+
+  test("does nothing while Reins does not run, and says how to start it; reads pass where that was chosen", async () => {
+    await using room = await installed();
+    const file = join(room.workspace, "inside.txt");
+    await writeFile(join(room.workspace, "note.txt"), "the quiet word\n");
+    const run = await room.attempt(write(file, "canary\n"));
+    expect(existsSync(file)).toBe(false);
+    if (SAYS.includes(agent)) expect(run.stdout + run.stderr).toContain("reins up");
+    await room.attempt(look(join(room.workspace, "note.txt")));
+    expect(room.results).not.toContain("the quiet word");
+    expect(await room.run("hooks", "install", agent, "--reads", "allow")).toMatchObject({ code: 0 });
+    await room.attempt(look(join(room.workspace, "note.txt")));
+    await room.attempt(write(file, "canary\n"));
+    expect([room.results.includes("the quiet word"), existsSync(file)]).toEqual([agent !== "codex", false]);
+  });
+
+  test("goes on waiting while Reins is restarted in the middle of a question", async () => {
+    await using room = await installed();
+    const reins = await room.reins.up();
+    const { marker, intent } = await asked(room);
+    const run = room.attempt(intent);
+    const id = await pending(room);
+    await reins.kill();
+    expect(existsSync(marker)).toBe(false);
+    await room.reins.up();
+    await room.reins.done("approvals", "approve", id);
+    await run;
+    expect(existsSync(marker)).toBe(true);
+    expect((await verdicts(room)).map(({ verdict }) => verdict)).toEqual(["ask", "allowed"]);
+  });
+
+  test("is blocked from then on when its session is ended in Reins", async () => {
+    await using room = await installed();
+    const reins = await room.reins.up();
+    const { marker, intent } = await asked(room);
+    const run = room.attempt(intent);
+    const id = await pending(room);
+    const { sessions } = await fetched(room, reins, "/v1/sessions");
+    await room.reins.done("kill", "--session", sessions[0].id);
+    await room.reins.run("approvals", "approve", id);
+    await run;
+    expect(existsSync(marker)).toBe(false);
+  });
+
+  test("blocks when the hook itself is gone", async () => {
+    await using room = await installed();
+    await room.reins.up();
+    await writeFile(join(room.reins.path, "hooks", "reins-hook.mjs"), "throw new Error('broken')\n");
+    const file = join(room.workspace, "inside.txt");
+    await room.attempt(write(file, "canary\n"));
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test("refuses to work in the user's home, and in the files of Reins", async () => {
+    await using room = await installed();
+    await room.reins.up();
+    const folder = join(room.reins.path, "work");
+    await mkdir(folder);
+    await room.attempt(write(join(folder, "x.txt"), "x"), folder);
+    expect(existsSync(join(folder, "x.txt"))).toBe(false);
+  });
+
+  test("is proved by a trial, which shows what a hostile repository can do", async () => {
+    await using room = await installed();
+    const { command, args } = room.launch;
+    const program = command === process.execPath ? (args[0] ?? "") : command;
+    const { code, stdout } = await room.run("hooks", "status", agent, "--program", program, "--json");
+    const { probes, ...report } = JSON.parse(stdout);
+    const weak = WEAK[agent] ?? [];
+    expect(report).toMatchObject({
+      installed: "yes",
+      running: false,
+      live: true,
+      hostile: weak.length === 0,
+    });
+    const open = probes.filter(({ held }: { held: boolean }) => !held);
+    expect([code, open.map(({ setting }: { setting: string }) => setting)]).toEqual([0, weak]);
+    await room.run("hooks", "uninstall", agent);
+    expect(await room.run("hooks", "status", agent)).toMatchObject({ code: 1 });
+  });
+
+  test("does nothing that the rules block in a repository whose own hooks allow everything", async () => {
+    await using room = await installed();
+    await room.reins.up();
+    const precious = join(room.user, "precious.txt");
+    await writeFile(precious, "mine");
+    for (const [path, content] of Object.entries(hookAgent(agent).hostile[0]?.files ?? {})) {
+      await mkdir(dirname(join(room.workspace, path)), { recursive: true });
+      const text = typeof content === "string" ? content : JSON.stringify(content);
+      await writeFile(join(room.workspace, path), text);
+    }
+    await room.attempt(runCommand(`rm -rf ${precious}`));
+    expect(existsSync(precious)).toBe(true);
+    expect(await verdicts(room)).toMatchObject([{ verdict: "blocked" }]);
+  });
+});

@@ -1,0 +1,94 @@
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import {
+  type AgentLaunch,
+  Catalogue,
+  hookAgent,
+  prepareTerminal,
+  runInTerminal,
+  settingsPath,
+  type TerminalRun,
+  terminalLaunch,
+} from "@reins/agents";
+import {
+  attempt,
+  type Intent,
+  reply,
+  ScriptedModel,
+  say,
+  scene,
+  scenes,
+  testAgents,
+} from "../../../agents/test/test-agents.ts";
+import { OperatedHome } from "./operated-home.ts";
+import { type Ended, folder, runReins } from "./reins.ts";
+
+/** A user with a home and a workspace, who uses a real agent in a terminal, with a scripted model; and a home of Reins. */
+export class TerminalRoom implements AsyncDisposable {
+  readonly agent: string;
+  readonly reins: OperatedHome;
+  readonly user: string;
+  readonly workspace: string;
+  readonly model: ScriptedModel;
+  readonly launch: AgentLaunch;
+
+  private constructor(
+    parts: Pick<TerminalRoom, "agent" | "reins" | "user" | "workspace" | "model" | "launch">,
+  ) {
+    this.agent = parts.agent;
+    this.reins = parts.reins;
+    this.user = parts.user;
+    this.workspace = parts.workspace;
+    this.model = parts.model;
+    this.launch = parts.launch;
+  }
+
+  static async open(agent: string): Promise<TerminalRoom> {
+    const catalogue = Catalogue.load();
+    const { folder: install } = await testAgents().install(agent);
+    const room = await mkdtemp(join(folder, "t"));
+    const [user, workspace, temporary] = ["user", "work", "tmp"].map((name) => join(room, name)) as [
+      string,
+      string,
+      string,
+    ];
+    for (const path of [user, workspace, temporary]) await mkdir(path);
+    const model = await ScriptedModel.listen({ script: scenes(), wordings: catalogue.wordings });
+    const launch = terminalLaunch({
+      ...{ agent: hookAgent(agent), entry: catalogue.entry(agent), install, model: model.endpoint },
+      ...{ userHome: user, temporary, environment: process.env, node: process.execPath },
+    });
+    await prepareTerminal(launch, user);
+    const { settings } = hookAgent(agent).terminal;
+    if (settings) {
+      const path = settingsPath(hookAgent(agent), user, {});
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, JSON.stringify(settings));
+    }
+    return new TerminalRoom({ agent, reins: new OperatedHome(), user, workspace, model, launch });
+  }
+
+  /** Runs a `reins` command as this user. */
+  run(...args: string[]): Promise<Ended> {
+    return runReins(args, { ...this.reins.environment, HOME: this.user });
+  }
+
+  /** Has the model attempt something, once, in a run of the agent in a folder. */
+  async attempt(intent: Intent, cwd = this.workspace): Promise<TerminalRun> {
+    this.model.play(scenes(scene("TRY", reply(attempt(intent)), reply(say("Tried.")))));
+    return runInTerminal(this.launch, "TRY it", cwd);
+  }
+
+  /** What the model was given as the results of its calls. */
+  get results(): string {
+    return JSON.stringify(
+      this.model.requests.flatMap(({ conversation }) =>
+        conversation.items.filter(({ role }) => role === "tool"),
+      ),
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.model.close();
+  }
+}

@@ -1,0 +1,255 @@
+import { randomUUID } from "node:crypto";
+import type { JsonObject } from "@reins/acp";
+import { errorMessage, LruCache } from "@reins/kit";
+import {
+  type HookEvent,
+  type HookPort,
+  isOperator,
+  type Principal,
+  type Subject,
+  SupervisorError,
+  sessionKey,
+  type Workspace,
+} from "@reins/supervisor";
+import { z } from "zod";
+import type { SessionFolders } from "../governor/session-folders.ts";
+import type { HubContext } from "../hub/context.ts";
+import { newSessionRecord } from "../sessions/new-session.ts";
+import { type Session, UPDATE } from "../sessions/session.ts";
+import type { SessionRecord } from "../sessions/session-record.ts";
+
+/** What a hook says beside its event: where the agent works, and which of its calls and sub-agents it is about. */
+const Hook = z.object({
+  event: z.string().max(64),
+  cwd: z.string().max(4_096),
+  root: z.string().max(4_096),
+  call: z.string().max(256).optional(),
+  /** Which prompt of the agent it belongs to: some agents say their prompt again with each result. */
+  prompt: z.string().max(256).optional(),
+  subagent: z.string().max(256).optional(),
+  subagent_type: z.string().max(256).optional(),
+});
+type Hook = z.infer<typeof Hook>;
+
+const MOST_SESSIONS = 1_000;
+const MOST_FOLDERS = 64;
+const LONGEST_TITLE = 80;
+/** How many entries of the ledger the entry of a turn names; those after them are in the chain all the same. */
+const MOST_ENTRIES = 10_000;
+
+/** What this process knows of a session: its folders, and the turn that runs. */
+interface KnownSession {
+  readonly roots: readonly string[];
+  /** By where the agent is: one object per folder, because facts are found out once for each. */
+  readonly workspaces: LruCache<string, Workspace>;
+  turn: RunningTurn | undefined;
+}
+
+interface RunningTurn {
+  readonly id: string;
+  readonly started: string;
+  readonly prompt: string | undefined;
+  readonly entries: string[];
+}
+
+/** Whether a session belongs to an agent that runs elsewhere and has its steps decided over AHP. */
+export function isElsewhere({ key }: Pick<SessionRecord, "key">): boolean {
+  return /^[^:]*:ahp:/.test(key);
+}
+
+/**
+ * The sessions of agents in terminals, whose hooks ask Reins over AHP. Reins does not run them: it decides, and shows
+ * what it was asked and told. Only hooks of the operator, on the socket of the home, make such sessions.
+ */
+export class HookSessions implements HookPort {
+  readonly #hub: HubContext;
+  readonly #folders: SessionFolders;
+  readonly #known = new LruCache<string, KnownSession>({ entries: MOST_SESSIONS });
+
+  constructor(hub: HubContext, folders: SessionFolders) {
+    this.#hub = hub;
+    this.#folders = folders;
+  }
+
+  /** Where the agent works: in the folder in which its session began, which is admitted like that of any session. */
+  async workspaceOf(event: HookEvent, principal: Principal): Promise<Workspace | undefined> {
+    const hook = hookIn(event);
+    if (!hook || !isOperator(principal)) return undefined;
+    const session = await this.#sessionOf(event, hook, principal);
+    const known = this.#known.get(session.id) ?? (await this.#admit(session, event, principal));
+    const workspace = known.workspaces.get(hook.cwd) ?? workspaceAt(hook.cwd, known.roots);
+    known.workspaces.set(hook.cwd, workspace);
+    return workspace;
+  }
+
+  /** Shows an event in its session, with what was decided, and ends the turn or the session that it ends. */
+  async show(event: HookEvent, subject: Subject, decision?: JsonObject): Promise<void> {
+    const hook = hookIn(event);
+    const session = hook && this.#hub.sessions.get(event.session_id);
+    const known = session && this.#known.get(session.id);
+    if (!hook || !known || session.record.user !== subject.user) return;
+    const goesOn = known.turn?.prompt !== undefined && known.turn.prompt === hook.prompt;
+    const isNew = event.event_type === "pre_prompt" && !goesOn;
+    const update = event.event_type === "pre_prompt" && goesOn ? undefined : updateFor(event, hook, decision);
+    if (update) await this.#append(session, update);
+    if (isNew && decision?.decision === "allow") {
+      // An agent that was interrupted reports no end of its turn.
+      await this.#endTurn(session, known, subject, "cancelled");
+      known.turn = this.#newTurn(hook);
+      const title = session.record.title ?? titleOf(this.#hub.harness.redact(promptIn(event)));
+      await session.apply({ type: "annotated", changes: { title } });
+    }
+    // The prompt of a turn may have come before a restart.
+    if (event.event_type === "pre_action") known.turn ??= this.#newTurn(hook);
+    const { entry } = metadataOf(decision);
+    if (typeof entry === "string" && known.turn && known.turn.entries.length < MOST_ENTRIES)
+      known.turn.entries.push(entry);
+    if (event.event_type === "post_response") await this.#endTurn(session, known, subject, "end_turn");
+    if (event.event_type === "session_end") {
+      await this.#endTurn(session, known, subject, "cancelled");
+      await session.end({ reason: "completed", terminated_by: "agent" });
+      this.#known.delete(session.id);
+    }
+  }
+
+  #newTurn({ prompt }: Hook): RunningTurn {
+    return { id: randomUUID(), started: this.#hub.clock.now().toISOString(), prompt, entries: [] };
+  }
+
+  /** The session of an event: a new one, or one that goes on. What a person has ended stays so. */
+  async #sessionOf(event: HookEvent, hook: Hook, principal: Principal): Promise<Session> {
+    const { sessions, clock } = this.#hub;
+    const { session_id: id, agent_id: agent } = event;
+    const stored = sessions.get(id)?.record ?? (await sessions.read(id, principal.tenant));
+    const key = `${agent}:ahp:${id}`;
+    if (stored && stored.key !== key)
+      throw new SupervisorError("forbidden", `the session ${id} is not one of ${agent} in a terminal`);
+    if (stored?.ended?.terminated_by === "daemon")
+      throw new SupervisorError("forbidden", "the session was ended in Reins; start a new one");
+    const named = { agent, principal, channel: "ahp", peer: id, created: clock.now(), cwd: hook.root, key };
+    const session = sessions.serve(stored ?? { ...newSessionRecord(named), id, agent_session_id: id });
+    if (stored?.ended) await session.apply({ type: "reopened", mode: undefined });
+    return session;
+  }
+
+  async #admit(
+    session: Session,
+    { agent_id: agent }: HookEvent,
+    principal: Principal,
+  ): Promise<KnownSession> {
+    const { cwd } = session.record;
+    const request = { principal, agent, method: "session/new", cwd, isConfined: false };
+    const place = await this.#folders.admit(request).catch((error: unknown) => {
+      this.#hub.sessions.forget(session);
+      throw new SupervisorError("forbidden", errorMessage(error), { cause: error });
+    });
+    // Calls that an agent makes at once arrive at once.
+    const other = this.#known.get(session.id);
+    if (other) return other;
+    const known: KnownSession = {
+      roots: place.real,
+      workspaces: new LruCache({ entries: MOST_FOLDERS }),
+      turn: undefined,
+    };
+    this.#known.set(session.id, known);
+    await session.apply({ type: "annotated", changes: {} });
+    return known;
+  }
+
+  async #endTurn(
+    session: Session,
+    known: KnownSession,
+    subject: Subject,
+    stop_reason: "end_turn" | "cancelled",
+  ): Promise<void> {
+    const { turn } = known;
+    if (!turn) return;
+    known.turn = undefined;
+    const { harness, clock } = this.#hub;
+    const { id, started, entries } = turn;
+    const completed_at = clock.now().toISOString();
+    const { constitution_hash = null, rules_hash = null } =
+      harness.policies.status(subject.tenant)?.policy?.hashes ?? {};
+    const payload = {
+      ...{ actor: subject.agent, completed_at, constitution_hash, entries, rules_hash, started_at: started },
+      ...{ stop_reason, timestamp: started, turn: id, usage: {} },
+    };
+    const named = { actor: subject.agent, target: subject.session, entity_id: sessionKey(subject) };
+    await harness.record([{ quality: "turn", ...named, tags: [`turn:${id}`, stop_reason], payload }]);
+    await session.apply({ type: "annotated", changes: {} });
+  }
+
+  async #append(session: Session, update: JsonObject): Promise<void> {
+    const shown = Object(this.#hub.harness.redact(update));
+    await session.append({ message: { method: UPDATE, params: { sessionId: session.id, update: shown } } });
+  }
+}
+
+function hookIn({ metadata }: HookEvent): Hook | undefined {
+  if (metadata?.hook === undefined) return undefined;
+  const read = Hook.safeParse(metadata.hook);
+  if (read.success) return read.data;
+  throw new SupervisorError("invalid", "metadata.hook does not say where the agent works");
+}
+
+function workspaceAt(cwd: string, roots: readonly string[]): Workspace {
+  return { cwd: cwd.startsWith("/") ? cwd : (roots[0] ?? "/"), roots, realRoots: roots };
+}
+
+function promptIn({ payload }: HookEvent): unknown {
+  return Object(payload).prompt;
+}
+
+function titleOf(prompt: unknown): string {
+  const [line = ""] = String(prompt).trim().split("\n", 1);
+  return line.slice(0, LONGEST_TITLE).toWellFormed();
+}
+
+function metadataOf(decision: JsonObject | undefined): JsonObject {
+  return Object(decision?.metadata);
+}
+
+/** What the page shows of an event. */
+function updateFor(event: HookEvent, hook: Hook, decision: JsonObject | undefined): JsonObject | undefined {
+  const payload = Object(event.payload);
+  const text = (said: unknown) => ({ content: { type: "text", text: String(said ?? "") } });
+  const { call, subagent } = hook;
+  const by = subagent === undefined ? {} : { subagent, subagent_type: hook.subagent_type };
+  switch (event.event_type) {
+    case "pre_prompt":
+      return { sessionUpdate: "user_message_chunk", ...text(payload.prompt) };
+    case "post_response":
+      return payload.response
+        ? { sessionUpdate: "agent_message_chunk", ...text(payload.response) }
+        : undefined;
+    case "pre_action": {
+      const { decision: verdict, reason, escalation_target: asks } = decision ?? {};
+      const isAllowed = verdict === "allow" || verdict === "modify";
+      const status = isAllowed ? "in_progress" : verdict === "escalate" ? "pending" : "failed";
+      const { enforcement = "asked", rule, entry, reason: why = reason } = metadataOf(decision);
+      const reins = { verdict: VERDICTS[String(verdict)], reason: why, enforcement, rule, entry, ...by };
+      return {
+        ...{ sessionUpdate: "tool_call", toolCallId: call ?? randomUUID(), title: payload.tool_name, status },
+        ...{ kind: "other", rawInput: payload.arguments },
+        _meta: { reins: { ...reins, ...(asks !== undefined && { approval: String(asks).slice(9) }) } },
+      };
+    }
+    case "post_action":
+      if (call === undefined) return undefined;
+      return {
+        ...{ sessionUpdate: "tool_call_update", toolCallId: call },
+        status: payload.result?.success === false ? "failed" : "completed",
+        content: [{ type: "content", ...text(payload.result?.output) }],
+      };
+    default:
+      return undefined;
+  }
+}
+
+const VERDICTS: Readonly<Record<string, string>> = {
+  allow: "allowed",
+  block: "blocked",
+  modify: "modify",
+  defer: "defer",
+  escalate: "ask",
+};

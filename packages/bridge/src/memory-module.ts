@@ -6,16 +6,39 @@ type Args<Operations, Name extends keyof Operations> = Operations[Name] extends 
   ? One
   : never;
 
+const FACTS = `CREATE TABLE memory_facts (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, workspace TEXT NOT NULL,
+  content TEXT NOT NULL, source TEXT NOT NULL, confidence REAL NOT NULL, created_at TEXT NOT NULL,
+  UNIQUE (owner, workspace, content)
+) STRICT`;
+
+/** How each database finds words: its index, how well a row matches, and what a query looks like. */
+const SEARCH = {
+  sqlite: {
+    table: `CREATE VIRTUAL TABLE memory_words USING fts5 (words, tokenize = 'unicode61 remove_diacritics 0')`,
+    // bm25() is smaller for a better match.
+    score: "-bm25(memory_words)",
+    matches: "memory_words MATCH @any",
+    any: (words: readonly string[]) => words.map((word) => `"${word}"`).join(" OR "),
+  },
+  postgres: {
+    table: `CREATE TABLE memory_words (rowid BIGINT PRIMARY KEY, words TEXT NOT NULL);
+      CREATE INDEX memory_by_word ON memory_words USING gin (to_tsvector('simple', words))`,
+    score: "ts_rank(to_tsvector('simple', words), to_tsquery('simple', @any))",
+    matches: "to_tsvector('simple', words) @@ to_tsquery('simple', @any)",
+    any: (words: readonly string[]) => words.map((word) => `'${word}'`).join(" | "),
+  },
+} as const;
+
 const module: TablesModule = {
   migrations: [
-    `CREATE TABLE memory_facts (
-       seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, workspace TEXT NOT NULL,
-       content TEXT NOT NULL, source TEXT NOT NULL, confidence REAL NOT NULL, created_at TEXT NOT NULL,
-       UNIQUE (owner, workspace, content)
-     ) STRICT;
-     CREATE VIRTUAL TABLE memory_words USING fts5 (words, tokenize = 'unicode61 remove_diacritics 0')`,
+    {
+      sqlite: `${FACTS}; ${SEARCH.sqlite.table}`,
+      postgres: `${FACTS}; ${SEARCH.postgres.table}`,
+    },
   ],
   open(database) {
+    const search = SEARCH[database.kind ?? "sqlite"];
     const columns = "id, content, source, confidence, workspace, created_at";
     const insert = database.prepare(
       `INSERT INTO memory_facts (id, owner, workspace, content, source, confidence, created_at)
@@ -34,13 +57,12 @@ const module: TablesModule = {
     const list = database.prepare(
       `SELECT ${columns} FROM memory_facts WHERE owner = ? ORDER BY seq DESC LIMIT ?`,
     );
-    // bm25() is smaller for a better match.
     const recall = database.prepare(
-      `SELECT ${columns}, -bm25(memory_words) * confidence AS score
+      `SELECT ${columns}, ${search.score} * confidence AS score
        FROM memory_words JOIN memory_facts ON memory_facts.seq = memory_words.rowid
-       WHERE memory_words MATCH ? AND owner = ?
-         AND (? IS NULL OR workspace IN ('', ?) OR substr(?, 1, length(workspace) + 1) = workspace || '/')
-       ORDER BY score DESC, seq DESC LIMIT ?`,
+       WHERE ${search.matches} AND owner = @owner AND (@folder IS NULL OR workspace IN ('', @folder)
+         OR substr(@folder, 1, length(workspace) + 1) = workspace || '/')
+       ORDER BY score DESC, seq DESC LIMIT @limit`,
     );
     const drop = (seq: unknown) => {
       remove.run(seq);
@@ -67,10 +89,9 @@ const module: TablesModule = {
       queries: {
         recall({ owner, words, workspace = "", limit }: Args<MemoryQueries, "recall">): RecalledFact[] {
           if (words.length === 0) return [];
-          const any = words.map((word) => `"${word}"`).join(" OR ");
           const folder = workspace === "" ? null : workspace;
           return recall
-            .all(any, owner, folder, folder, folder, limit)
+            .all({ any: search.any(words), owner, folder, limit })
             .map((row) => ({ ...factIn(row), score: Number(cell(row, "score")) }));
         },
         list: ({ owner, limit }: Args<MemoryQueries, "list">): MemoryFact[] =>

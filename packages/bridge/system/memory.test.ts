@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSqlite, type Store } from "@reins/store";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { openPostgres, openSqlite, readPostgresAddress, type Store } from "@reins/store";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { PostgresServer, postgresFolder } from "../../store/test/postgres-server.ts";
 import { StoredMemory } from "../src/memory.ts";
 import { memoryTables } from "../src/tables.ts";
 import { memoryContract } from "../test/memory-contract.ts";
@@ -63,5 +64,21 @@ describe("a memory in the database", () => {
       "the password is [redacted]",
     );
     expect(await memory.recall({ query: "hunter2", limit: 1 })).toEqual([]);
+  });
+});
+
+// Its packages are optional, one for each platform.
+describe.skipIf(postgresFolder === undefined)("a memory in PostgreSQL", () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+  });
+  afterAll(() => server.stop());
+
+  memoryContract(async () => {
+    const address = readPostgresAddress(server.address());
+    const store = await openPostgres({ address, tables: [memoryTables] });
+    onTestFinished(() => store.close());
+    return new StoredMemory({ store, owner: "default" });
   });
 });

@@ -94,8 +94,11 @@ export async function tightenHome(home: string, notice: Notice): Promise<void> {
   for (const path of new Set([databaseIn(home), database]))
     for (const suffix of BESIDE) await tighten(`${path}${suffix}`, 0o600, notice);
   for (const name of FOLDERS) await tighten(join(home, name), 0o700, notice);
-  for (const name of (await readdir(home)).filter((one) => FILES.test(one)))
-    await tighten(join(home, name), 0o600, notice);
+  const names = await readdir(home).catch((error: unknown) => {
+    if (isNotFound(error)) return [];
+    throw error;
+  });
+  for (const name of names.filter((one) => FILES.test(one))) await tighten(join(home, name), 0o600, notice);
 }
 
 /** Creates a missing database for this user alone; SQLite creates its other files with the same mode. */

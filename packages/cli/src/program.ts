@@ -43,6 +43,10 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: () => P
     "copy the database, also while Reins runs",
     async () => (await import("./commands/backup.ts")).backupCommand,
   ],
+  store: [
+    "move the state between SQLite and PostgreSQL",
+    async () => (await import("./commands/store.ts")).storeCommand,
+  ],
   ahp: [
     "serve, test and query harnesses of the Agent Harness Protocol",
     async () => (await import("./commands/ahp/ahp.ts")).ahpCommand,

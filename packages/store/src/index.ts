@@ -5,12 +5,7 @@ export {
   readPostgresAddress,
   shownAddress,
 } from "./postgres/address.ts";
-export {
-  openPostgres,
-  openPostgresReader,
-  type PostgresOptions,
-  type PostgresStore,
-} from "./postgres/open.ts";
+export { openPostgres, openPostgresReader } from "./postgres/open.ts";
 export { MarkFile } from "./sqlite/commit-mark.ts";
 export { examine as examineSqlite, type StoreLoss } from "./sqlite/examine.ts";
 export type { SqliteLimits } from "./sqlite/open.ts";

@@ -49,6 +49,9 @@ export interface StoreReader {
  * which they were asked for. Every rejection is a {@link StoreError}.
  */
 export interface Store extends StoreReader {
+  /** Why nothing can be written at the moment, though it may be later; `undefined` while all is well. */
+  readonly outage?: string | undefined;
+
   /** Applies the changes together. Settles when they are kept as asked; until then their arguments stay as they are. */
   commit<const Changes extends readonly Change<unknown>[]>(
     changes: Changes,

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import pg from "pg";
 
 const run = promisify(execFile);
 /** PostgreSQL does not run as root; then it runs as the user with the fewest rights. */
@@ -43,12 +44,17 @@ export class PostgresServer {
     this.#flags = flags;
   }
 
-  /** Makes a cluster and starts it. Without `fsync` it is faster, and survives being killed all the same. */
-  static async start({ fsync = false } = {}): Promise<PostgresServer> {
+  /**
+   * Makes a cluster and starts it. Without `fsync` it is faster, and survives being killed all the same. With `tls` it
+   * has a certificate of its own for this machine, and takes no connection without TLS.
+   */
+  static async start({ fsync = false, tls = false } = {}): Promise<PostgresServer> {
     const folder = await mkdtemp(join(tmpdir(), "postgres-"));
-    const server = new PostgresServer(folder, await freePort(), fsync ? [] : ["-c", "fsync=off"]);
+    const flags = [...(fsync ? [] : ["-c", "fsync=off"]), ...(tls ? ["-c", "ssl=on"] : [])];
+    const server = new PostgresServer(folder, await freePort(), flags);
     try {
       await server.#make();
+      if (tls) await server.#certify();
       await server.resume();
     } catch (error) {
       await server.stop();
@@ -61,6 +67,18 @@ export class PostgresServer {
   address(schema?: string, port = this.port): string {
     if (schema === undefined) this.#schemas += 1;
     return `postgres://reins:${this.password}@127.0.0.1:${port}/postgres?schema=${schema ?? `test_${this.#schemas}`}`;
+  }
+
+  /** The file with its certificate, if it has one. */
+  get certificate(): string {
+    return join(this.#folder, "server.crt");
+  }
+
+  /** Runs a statement as its superuser. */
+  async run(sql: string): Promise<void> {
+    const client = new pg.Client({ connectionString: this.address("public").replace(/\?.*/, "") });
+    await client.connect();
+    await client.query(sql).finally(() => client.end());
   }
 
   /** Ends it, giving it and its children no time for anything. */
@@ -108,6 +126,28 @@ export class PostgresServer {
 
   #binary(name: string): string {
     return join(this.#folder, "native", "bin", name);
+  }
+
+  async #certify(): Promise<void> {
+    const [key, certificate] = ["server.key", "server.crt"].map((name) => join(this.#data, name));
+    const made = [
+      "req",
+      "-x509",
+      "-newkey",
+      "ec",
+      "-pkeyopt",
+      "ec_paramgen_curve:prime256v1",
+      "-nodes",
+      "-days",
+      "1",
+    ];
+    const named = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
+    await run("openssl", [...made, ...named, "-keyout", `${key}`, "-out", `${certificate}`]);
+    if (USER.uid !== undefined) chownSync(`${key}`, USER.uid, USER.gid);
+    await run("chmod", ["a+r", `${certificate}`]);
+    await cp(`${certificate}`, this.certificate);
+    const rules = join(this.#data, "pg_hba.conf");
+    await writeFile(rules, readFileSync(rules, "utf8").replace(/^host /gm, "hostssl "));
   }
 
   async #make(): Promise<void> {

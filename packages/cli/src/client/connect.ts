@@ -1,6 +1,6 @@
-import { existsSync } from "node:fs";
 import { CliError } from "../errors.ts";
-import { databaseIn, homeFolder, operatorSocketIn } from "../home.ts";
+import { homeFolder, operatorSocketIn } from "../home.ts";
+import { hasDatabase } from "../home-database.ts";
 import { noLedger } from "../ledger/ledger-error.ts";
 import { noticeOnStderr } from "../output.ts";
 import { isLoopback } from "../serving/address.ts";
@@ -103,7 +103,7 @@ export async function withClient<Result>(
   const { home } = server;
   const socket = operatorSocketIn(home);
   if (await isServed(socket)) return use(ApiClient.over(socket));
-  if (!existsSync(databaseIn(home))) throw noLedger(home);
+  if (!(await hasDatabase(home))) throw noLedger(home);
   const { openHomeGateway } = await import("./home-gateway.ts");
   const { gateway, close } = await openHomeGateway(home, flags);
   try {

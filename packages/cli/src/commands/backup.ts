@@ -1,10 +1,11 @@
-import { existsSync } from "node:fs";
 import { chmod, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { KeyFolder, ledgerTables } from "@reins/ledger";
+import { homeTables } from "@reins/server/tables";
 import { change, openSqlite, openSqliteReader } from "@reins/store";
 import { command, HOME } from "../command.ts";
 import { databaseIn, keysIn } from "../home.ts";
+import { hasDatabase, postgresOf } from "../home-database.ts";
 import { ledgerError, noLedger } from "../ledger/ledger-error.ts";
 
 /** Files that SQLite creates beside a database that is opened for writing. */
@@ -15,7 +16,7 @@ export const backupCommand = command({
   description: "Copies the database of a home to a new file that can be verified. Works while Reins runs.",
   inputs: { file: ["<file>", "where to write it; it must not exist yet"], home: HOME },
   note: `The copy is complete: every entry of its ledger is covered by a signed
-checkpoint. It does not contain keys, artifacts and the other files of the home.`,
+checkpoint. Of a home whose state is in PostgreSQL it is a copy in SQLite. It does not contain keys, artifacts and the other files of the home.`,
   examples: ["reins backup /backups/reins-2026-02-04.db", "reins ledger verify /backups/reins-2026-02-04.db"],
   codes: {
     done: "the copy is written",
@@ -25,7 +26,7 @@ checkpoint. It does not contain keys, artifacts and the other files of the home.
   },
   async run({ file, home }, { notice }) {
     const path = resolve(file);
-    if (!existsSync(databaseIn(home))) throw noLedger(home);
+    if (!(await hasDatabase(home))) throw noLedger(home);
     try {
       await copy(home, path);
       await cover(home, path);
@@ -37,6 +38,12 @@ checkpoint. It does not contain keys, artifacts and the other files of the home.
 });
 
 async function copy(home: string, path: string): Promise<void> {
+  const address = await postgresOf(home);
+  if (address) {
+    const { copyStore } = await import("@reins/store/copy");
+    await (await copyStore({ from: { address }, to: { path }, tables: homeTables, inUse: true })).complete();
+    return;
+  }
   const store = await openSqliteReader(databaseIn(home), [ledgerTables]);
   try {
     await store.backup(path);

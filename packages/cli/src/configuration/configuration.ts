@@ -133,6 +133,8 @@ const Configuration = z.strictObject({
   telemetry: TelemetrySettings,
   /** The database, where it is not in the home. */
   db: z.string().min(1).optional(),
+  /** The address of a database in PostgreSQL, in place of SQLite. `@path` reads it from a file, relative to the home. */
+  store: z.string().min(1).optional(),
   /** The rules of the constitution, where they are not in the home. */
   policy: z.string().min(1).optional(),
   /** The prose of the constitution, where it is not in the home. */

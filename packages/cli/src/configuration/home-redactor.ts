@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import { errorMessage } from "@reins/kit";
 import { Redactor } from "@reins/supervisor";
+import { postgresOf } from "../home-database.ts";
 import { loadCatalogue } from "../hosting/home-agents.ts";
 import { readAgentsFile } from "./agents-file.ts";
 import { CONFIGURATION_FILE, type Configuration, readIfExists, unusable } from "./configuration.ts";
@@ -14,7 +15,8 @@ interface SecretSources {
 }
 
 /**
- * Redacts secrets of known formats, the credentials of agents, the secrets of webhooks, exports and telemetry, and what `reins.yaml` names.
+ * Redacts secrets of known formats, the credentials of agents, the secrets of webhooks, exports and telemetry, the password
+ * of the database, and what `reins.yaml` names.
  */
 export async function homeRedactor({ home, environment, file }: SecretSources): Promise<Redactor> {
   const { redact, webhooks, audit = [], telemetry } = file;
@@ -22,6 +24,7 @@ export async function homeRedactor({ home, environment, file }: SecretSources): 
   const values = [
     ...[...credentialVariables, ...redact.variables].flatMap((name) => environment[name] || []),
     ...webhooks.map(({ secret }) => secret),
+    ...[(await postgresOf(home, environment))?.password ?? []].flat(),
     ...audit.flatMap(({ secret = [], headers }) => [secret, Object.values(headers)].flat()),
     ...Object.values({ ...telemetry?.headers, ...headersIn(environment.OTEL_EXPORTER_OTLP_HEADERS) }),
     ...(await Promise.all(redact.files.map((path) => linesOf(home, path)))).flat(),

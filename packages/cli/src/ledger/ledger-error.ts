@@ -24,6 +24,10 @@ const STORE: Partial<Record<StoreErrorCode, Advice>> = {
     exitCode: EXIT.failed,
   },
   corrupt: { next: "Restore the home from a backup or an export.", exitCode: EXIT.unreachable },
+  unavailable: {
+    next: "Check that PostgreSQL runs and may be reached with the address in REINS_STORE, or store in reins.yaml: reins doctor",
+    exitCode: EXIT.unreachable,
+  },
   io: { next: "Check the disk, and the permissions of the home folder.", exitCode: EXIT.unreachable },
 };
 

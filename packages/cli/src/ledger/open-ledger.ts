@@ -1,15 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
 import { KeyFolder, Ledger, LedgerError, LedgerReader, ledgerTables } from "@reins/ledger";
-import {
-  type Operations,
-  openSqlite,
-  openSqliteReader,
-  type Store,
-  type StoreReader,
-  type Tables,
-} from "@reins/store";
-import { databaseIn, keysIn, privateDatabase, realDatabase, tightenHome } from "../home.ts";
+import type { Operations, Store, StoreReader, Tables } from "@reins/store";
+import { keysIn, tightenHome } from "../home.ts";
+import { hasDatabase, openHomeDatabase, openHomeReader } from "../home-database.ts";
 import { type Notice, noticeOnStderr } from "../output.ts";
 import { acceptSeen, checkSeen } from "./check-seen.ts";
 import { ledgerError, noLedger } from "./ledger-error.ts";
@@ -29,18 +22,20 @@ export const WRITING = { ...READING, taken: "another process writes to it, most 
 interface LedgerFlags {
   readonly home: string;
   readonly json?: boolean | undefined;
+  /** By default that of this process. */
+  readonly environment?: NodeJS.ProcessEnv | undefined;
 }
 
 /** Reads the ledger of a home, also while a server writes to it, after checking it against what was seen before. */
 export async function readLedger<Result>(
-  { home, json }: LedgerFlags,
+  { home, json, environment }: LedgerFlags,
   read: (ledger: LedgerReader, home: string) => Promise<Result>,
 ): Promise<Result> {
-  if (!existsSync(databaseIn(home))) throw noLedger(home);
+  if (!(await hasDatabase(home, environment))) throw noLedger(home);
   let store: StoreReader | undefined;
   try {
     await tightenHome(home, noticeOnStderr(json));
-    store = await openSqliteReader(databaseIn(home), [ledgerTables]);
+    store = await openHomeReader(home, [ledgerTables], environment);
     const ledger = await LedgerReader.of(store).catch((error: unknown) => {
       throw error instanceof LedgerError && error.code === "not_found" ? noLedger(home, error) : error;
     });
@@ -86,8 +81,7 @@ export class WritableLedger {
     const { home, onCheckpointError, openStore, seen, notice, tables = [ledgerTables] } = options;
     await tightenHome(home, notice);
     const recorder = new CheckpointRecorder({ home, seen, notice });
-    const openNew = async () => openSqlite({ path: await privateDatabase(await realDatabase(home)), tables });
-    const store = await (openStore ?? openNew)();
+    const store = await (openStore ?? (() => openHomeDatabase(home, tables)))();
     try {
       const existing = await checkExisting(store, options);
       const ledger = await Ledger.open({

@@ -1,25 +1,49 @@
 import { homeTables } from "@reins/server/tables";
-import { type PreparedSqlite, prepareSqlite, type Store, type StoreLoss } from "@reins/store";
+import {
+  type PostgresAddress,
+  type PreparedSqlite,
+  prepareSqlite,
+  type Store,
+  type StoreLoss,
+  shownAddress,
+} from "@reins/store";
+import { linkDatabase } from "../commands/up/locations.ts";
+import { CliError } from "../errors.ts";
 import { privateDatabase, realDatabase } from "../home.ts";
+import { openHomePostgres, postgresOf } from "../home-database.ts";
 
-/** The store of a home. Starts its threads early, because that takes time. */
+interface Prepared {
+  readonly acceptLoss?: boolean;
+  /** The path of a database that is not in the home. */
+  readonly database?: string | undefined;
+}
+
+/** The store of a home. Starts the threads of SQLite early, because that takes time. */
 export class HomeStore {
   /** What is missing from the opened database. */
   readonly losses: StoreLoss[] = [];
   readonly #home: string;
   readonly #acceptLoss: boolean;
+  readonly #postgres: PostgresAddress | undefined;
   #prepared: PreparedSqlite | undefined;
   #opening: Promise<Store> | undefined;
 
-  private constructor(home: string, acceptLoss: boolean) {
+  private constructor(home: string, acceptLoss: boolean, postgres: PostgresAddress | undefined) {
     this.#home = home;
     this.#acceptLoss = acceptLoss;
+    this.#postgres = postgres;
   }
 
-  /** Starts the threads without touching a file. */
-  static async prepare(home: string, { acceptLoss = false } = {}): Promise<HomeStore> {
-    const store = new HomeStore(home, acceptLoss);
-    store.#prepared = await store.#prepare();
+  /** Starts the threads without touching a file, but for the link to a database elsewhere. */
+  static async prepare(home: string, { acceptLoss = false, database }: Prepared = {}): Promise<HomeStore> {
+    const postgres = await postgresOf(home);
+    if (postgres && database !== undefined)
+      throw new CliError(`${database} and ${shownAddress(postgres)} are two databases.`, {
+        next: "Leave out --db, REINS_DB and db for PostgreSQL, or REINS_STORE and store for SQLite.",
+      });
+    if (database !== undefined) await linkDatabase(home, database);
+    const store = new HomeStore(home, acceptLoss, postgres);
+    if (!postgres) store.#prepared = await store.#prepare();
     return store;
   }
 
@@ -47,6 +71,8 @@ export class HomeStore {
   }
 
   async #open(): Promise<Store> {
+    const common = this.#common;
+    if (this.#postgres) return openHomePostgres({ home: this.#home, address: this.#postgres, ...common });
     const first = this.#prepared;
     this.#prepared = undefined;
     await privateDatabase(await realDatabase(this.#home));
@@ -54,11 +80,11 @@ export class HomeStore {
   }
 
   async #prepare(): Promise<PreparedSqlite> {
-    return prepareSqlite({
-      path: await realDatabase(this.#home),
-      tables: homeTables,
-      acceptLoss: this.#acceptLoss,
-      onLoss: (loss) => void this.losses.push(loss),
-    });
+    return prepareSqlite({ path: await realDatabase(this.#home), ...this.#common });
+  }
+
+  get #common() {
+    const onLoss = (loss: StoreLoss) => void this.losses.push(loss);
+    return { tables: homeTables, acceptLoss: this.#acceptLoss, onLoss };
   }
 }

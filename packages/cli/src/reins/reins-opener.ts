@@ -2,6 +2,7 @@ import type { AgentRunner } from "@reins/haak";
 import type { Hosting } from "@reins/host";
 import { errorMessage } from "@reins/kit";
 import type { ServedReins } from "@reins/server";
+import { StoreError } from "@reins/store";
 import type { Harness } from "@reins/supervisor";
 import { CliError } from "../errors.ts";
 import { DamagedHome } from "../ledger/ledger-error.ts";
@@ -19,6 +20,8 @@ interface ReinsOpenerOptions {
 
 /** The shortest time between two attempts to open the harness. */
 const RETRY_MS = 1_000;
+/** How long to wait before a database that cannot be reached is tried again. */
+const AWAY_MS = 5_000;
 /** How long running turns have to end when Reins stops. */
 const GRACE_MS = 5_000;
 
@@ -100,8 +103,14 @@ export class ReinsOpener {
       this.#failedAt = this.#options.now();
       if (error instanceof CliError) this.#refuse(error);
       else this.#logError(error, "the home cannot be opened, so nothing is allowed");
+      if (error instanceof StoreError && error.code === "unavailable") this.#openLater();
       throw error;
     }
+  }
+
+  /** A database that is away comes back while no client asks for anything. */
+  #openLater(): void {
+    setTimeout(() => !this.#closed && this.start(), AWAY_MS).unref();
   }
 
   /** After an error that makes the store unusable, the next caller opens the harness again. */

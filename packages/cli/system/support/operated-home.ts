@@ -21,9 +21,12 @@ export interface Asked {
 export class OperatedHome {
   readonly path: string;
   readonly workspace: string;
+  readonly #variables: NodeJS.ProcessEnv;
 
-  constructor() {
+  /** With variables of the environment of everything that runs on it. */
+  constructor(variables: NodeJS.ProcessEnv = {}) {
     count += 1;
+    this.#variables = variables;
     this.path = join(folder, `h${count}`);
     this.workspace = join(folder, `w${count}`);
     mkdirSync(this.workspace);
@@ -102,6 +105,6 @@ export class OperatedHome {
   }
 
   get environment(): NodeJS.ProcessEnv {
-    return { REINS_HOME: this.path };
+    return { REINS_HOME: this.path, ...this.#variables };
   }
 }

@@ -14,7 +14,7 @@ const module: TablesModule = {
     const columns = "mail_reads (mailbox, agent, message, at, pending)";
     const take = database.prepare(`INSERT INTO ${columns} VALUES (?, ?, ?, ?, 1)`);
     const mark = database.prepare(
-      `INSERT INTO ${columns} VALUES (?, ?, ?, ?, 0) ON CONFLICT DO UPDATE SET pending = 0`,
+      `INSERT INTO ${columns} VALUES (?, ?, ?, ?, 0) ON CONFLICT (mailbox, agent, message) DO UPDATE SET pending = 0`,
     );
     const release = database.prepare(`DELETE FROM mail_reads WHERE ${one} AND pending = 1`);
     const releaseAll = database.prepare("DELETE FROM mail_reads WHERE pending = 1");

@@ -3,6 +3,7 @@ import { type AgentEntry, Catalogue, type InstalledAgent } from "@reins/agents";
 import { SYSTEM } from "@reins/ledger";
 import { McpGateway } from "@reins/mcp";
 import { Owner, ProcessRegistry } from "@reins/runner";
+import { StoreError } from "@reins/store";
 import type { Harness, Principal } from "@reins/supervisor";
 import { CommandService } from "../commands/command-service.ts";
 import type { Waiting } from "../control/enforce.ts";
@@ -306,6 +307,11 @@ function preparations(
   };
 }
 
+function waitReason(error: unknown): string {
+  const isAway = error instanceof StoreError && error.code === "unavailable";
+  return isAway ? "there is no connection to the database" : "there is no room on the disk";
+}
+
 /** Opens the log of a home. Records lost messages in the ledger too. */
 async function openLog(harness: Harness, onError: (error: unknown) => void): Promise<EventLog> {
   const holes: Hole[] = [];
@@ -317,8 +323,8 @@ async function openLog(harness: Harness, onError: (error: unknown) => void): Pro
     onFull: (isFull, error) =>
       onError(
         isFull
-          ? new Error("there is no room on the disk: messages wait until there is", { cause: error })
-          : new Error("there is room on the disk again: nothing waits any more"),
+          ? new Error(`${waitReason(error)}: messages wait until there is`, { cause: error })
+          : new Error("messages can be stored again: nothing waits any more"),
       ),
   });
   if (holes.length === 0) return log;

@@ -170,9 +170,9 @@ function nothing(): Gathered {
 
 const CODES = ["ENOSPC", "EDQUOT"] as const;
 
-/** Whether something failed only because there is no room on the disk, so that it can be tried again. */
+/** Whether something failed only because there is no room on the disk, or no database to reach, so that it can be tried again. */
 export function isFull(error: unknown): boolean {
-  if (error instanceof StoreError) return error.code === "full";
+  if (error instanceof StoreError) return error.code === "full" || error.code === "unavailable";
   return CODES.some((code) => hasCode(error, code));
 }
 

@@ -206,7 +206,7 @@ function pruner(database: Database): (args: { before: number; limit: number }) =
     "SELECT ord, epoch, at, packed FROM log_blocks WHERE tenant = ? ORDER BY ord LIMIT ?",
   );
   const note = database.prepare(
-    "INSERT INTO log_pruned (tenant, session, ord) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET ord = max(ord, excluded.ord)",
+    "INSERT INTO log_pruned (tenant, session, ord) VALUES (?, ?, ?) ON CONFLICT (tenant, session) DO UPDATE SET ord = max(log_pruned.ord, excluded.ord)",
   );
   const remove = database.prepare("DELETE FROM log_blocks WHERE tenant = ? AND ord = ?");
   const removePlace = database.prepare(

@@ -33,7 +33,7 @@ const module: TablesModule = {
        ORDER BY last_activity DESC, id DESC LIMIT @limit`,
     );
     const countOpen = database.prepare<{ readonly tenant: number; readonly principal: number }>(
-      `SELECT count(*) AS tenant, coalesce(sum(principal = @principal), 0) AS principal FROM sessions
+      `SELECT count(*) AS tenant, coalesce(sum(CASE WHEN principal = @principal THEN 1 ELSE 0 END), 0) AS principal FROM sessions
        WHERE tenant = @tenant AND body ->> '$.ended' IS NULL`,
     );
     // A sealed text says with which key: `v1.<key>.…`

@@ -10,7 +10,11 @@ const module: TablesModule = {
      ) STRICT, WITHOUT ROWID`,
   ],
   open(database) {
-    const put = database.prepare("INSERT OR REPLACE INTO skill_grants VALUES (?, ?, ?, ?, ?, ?, ?)");
+    const put = database.prepare(
+      `INSERT INTO skill_grants (tenant, user, digest, skill, layer, granted_by, granted_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (tenant, digest, user, skill, layer)
+       DO UPDATE SET granted_by = excluded.granted_by, granted_at = excluded.granted_at`,
+    );
     const remove = database.prepare("DELETE FROM skill_grants WHERE tenant = ? AND user = ? AND digest = ?");
     const list = database.prepare<SkillGrant>(
       `SELECT tenant, user, digest, skill, layer, granted_by AS "by", granted_at AS at

@@ -188,7 +188,7 @@ export class EntryIndex {
     // In the order of the table, so that each of its pages is looked for once. An entry may name a tag twice.
     this.#addTags = database.prepare(
       `INSERT OR IGNORE INTO ledger_tags (tag, seq)
-       SELECT t.value, e.seq FROM ledger_recent e JOIN json_each(e.body, '$.tags') t WHERE ${isMissing} ORDER BY 1, 2`,
+       SELECT t.value, e.seq FROM ledger_recent e CROSS JOIN json_each(e.body, '$.tags') t WHERE ${isMissing} ORDER BY 1, 2`,
     );
     this.#clear = database.prepare(
       `DELETE FROM ledger_recent WHERE seq <= (SELECT max(seq) FROM ledger_entries) - ${MOST}`,

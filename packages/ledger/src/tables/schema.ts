@@ -78,7 +78,9 @@ export class Meta {
 
   constructor(database: Database) {
     this.#read = database.prepare("SELECT value FROM ledger_meta WHERE name = ?");
-    this.#write = database.prepare("INSERT OR REPLACE INTO ledger_meta (name, value) VALUES (?, ?)");
+    this.#write = database.prepare(
+      "INSERT INTO ledger_meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+    );
   }
 
   /** The value of a name. */

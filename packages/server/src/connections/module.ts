@@ -13,7 +13,9 @@ const module: TablesModule = {
   ],
   open(database) {
     const put = database.prepare(
-      "INSERT OR REPLACE INTO connections (id, tenant, principal, created_at, last_seen, body) VALUES (?, ?, ?, ?, ?, ?)",
+      `INSERT INTO connections (id, tenant, principal, created_at, last_seen, body) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT (id) DO UPDATE SET tenant = excluded.tenant, principal = excluded.principal,
+         created_at = excluded.created_at, last_seen = excluded.last_seen, body = excluded.body`,
     );
     const remove = database.prepare("DELETE FROM connections WHERE id = ?");
     const expire = database.prepare("DELETE FROM connections WHERE last_seen < ? RETURNING id");

@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { accessOperations, type Operation, openApi } from "@reins/api";
 import { errorMessage } from "@reins/kit";
+import { StoreError } from "@reins/store";
 import type { Harness } from "@reins/supervisor";
 import type { Access } from "../access/access.ts";
 import { type RequestAuthenticator, required } from "../access/authenticator.ts";
@@ -34,9 +35,9 @@ export function healthRoutes({ harness, version, stalls }: HealthOptions): Route
   /** Does not wait: reports `starting` for a harness that is not open yet, and the last failure until it is. */
   const look = (): Promise<Condition> => {
     const opened = harness().then(
-      () => {
-        failed = undefined;
-        return OK;
+      ({ store: { outage } }) => {
+        failed = outage === undefined ? undefined : { status: "failed", reason: outage };
+        return failed ?? OK;
       },
       (error: unknown) => {
         failed = { status: "failed", reason: reasonOf(error) };
@@ -63,8 +64,10 @@ function stallsOf(stalls: Stalls | undefined) {
   return { stalls: { count, last_at: last.at, last_ms: last.ms } };
 }
 
-/** The reason of a failure, with paths reduced to file names. */
+/** The reason of a failure, with paths reduced to file names, and without the address and user of a database. */
 function reasonOf(error: unknown): string {
+  if (error instanceof StoreError && error.code === "unavailable")
+    return "the database cannot be reached or used; reins doctor and the log say why";
   const message = errorMessage(error);
   return message.replaceAll(/(?:\/[^\s/"'`:]+){2,}\/?/g, (path) => basename(path)).slice(0, MAX_REASON);
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { errorMessage } from "@reins/kit/errors";
 import { StoreError } from "../store-error.ts";
 
@@ -34,6 +35,12 @@ export function isPostgresAddress(text: string): boolean {
   return SCHEME.test(text);
 }
 
+interface AddressOptions {
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Where a relative path of `sslrootcert` begins; by default the current folder. */
+  readonly folder?: string;
+}
+
 /**
  * Reads `postgres://user:password@host:5432/database?sslmode=verify-full&sslrootcert=ca.pem&schema=reins`. Without a
  * password `PGPASSWORD` counts, then the user's `.pgpass`. To anything but this machine the connection is encrypted and
@@ -41,16 +48,17 @@ export function isPostgresAddress(text: string): boolean {
  */
 export function readPostgresAddress(
   text: string,
-  environment: Readonly<Record<string, string | undefined>> = {},
+  { environment = {}, folder = "" }: AddressOptions = {},
 ): PostgresAddress {
   const url = URL.parse(text);
   if (!url || !isPostgresAddress(text)) throw invalid("is none: write postgres://user@host:5432/database");
-  const unknown = [...url.searchParams.keys()].find((name) => !KNOWN.has(name));
-  if (unknown !== undefined) throw invalid(`has an unknown parameter "${unknown}"`);
-  const host = url.searchParams.get("host") ?? (decodeURIComponent(url.hostname) || "localhost");
-  const user = url.searchParams.get("user") ?? decodeURIComponent(url.username);
+  // Quotes none of it: a password with characters that were not escaped may end up anywhere.
+  const host = url.searchParams.get("host") ?? (decoded(url.hostname) || "localhost");
+  const user = url.searchParams.get("user") ?? decoded(url.username);
   if (user === "") throw invalid("names no user: write postgres://user@host:5432/database");
-  const database = decodeURIComponent(url.pathname.slice(1));
+  if ([...url.searchParams.keys()].some((name) => !KNOWN.has(name)))
+    throw invalid(`has an unknown parameter; it can have ${[...KNOWN].join(", ")}`);
+  const database = decoded(url.pathname.slice(1));
   if (database === "" || database.includes("/")) throw invalid("names no database: end it with /database");
   const schema = url.searchParams.get("schema") ?? "reins";
   if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema))
@@ -58,8 +66,8 @@ export function readPostgresAddress(
   return {
     ...{ host, user, database, schema },
     port: url.port === "" ? 5432 : Number(url.port),
-    password: decodeURIComponent(url.password) || environment.PGPASSWORD || undefined,
-    tls: readTls(url.searchParams, host),
+    password: decoded(url.password) || environment.PGPASSWORD || undefined,
+    tls: readTls(url.searchParams, host, folder),
   };
 }
 
@@ -69,17 +77,25 @@ export function shownAddress({ host, port, user, database, schema }: PostgresAdd
   return `postgres://${encodeURIComponent(user)}@${where} (schema ${schema})`;
 }
 
-function readTls(parameters: URLSearchParams, host: string): PostgresTls | undefined {
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw invalid('has a "%" that begins no escape; write it as %25');
+  }
+}
+
+function readTls(parameters: URLSearchParams, host: string, folder: string): PostgresTls | undefined {
   const isHere = host.startsWith("/") || LOOPBACK.has(host);
   const given = parameters.get("sslmode") ?? (isHere ? "disable" : "verify-full");
   const mode = SSL_MODES.find((one) => one === given);
-  if (!mode) throw invalid(`has sslmode "${given}"; it can be ${SSL_MODES.join(", ")}`);
+  if (!mode) throw invalid(`has an unknown sslmode; it can be ${SSL_MODES.join(", ")}`);
   const file = parameters.get("sslrootcert");
   if (mode === "disable") return undefined;
   return {
     verify: mode !== "require",
     namesHost: mode === "verify-full",
-    authorities: file === null ? undefined : readAuthorities(file),
+    authorities: file === null ? undefined : readAuthorities(resolve(folder, file)),
   };
 }
 

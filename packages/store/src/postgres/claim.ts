@@ -67,6 +67,14 @@ export class WriterClaim {
     }
   }
 
+  /** Keeps all processes from writing until the transaction that is open ends; refuses while one may write. */
+  exclude(): void {
+    const row = this.#read();
+    if (row.incomplete) throw new StoreError("invalid", INCOMPLETE);
+    if (row.owner !== "" && !row.expired && !this.#isAbandoned(row.epoch))
+      throw new StoreError("locked", IN_USE);
+  }
+
   /** Renews the claim of a process that writes nothing. */
   renew(): void {
     const renewed = this.#database

@@ -179,6 +179,9 @@ class Link {
   readonly #data: ConnectorData;
   #client: pg.Client | undefined;
   #prepared = new Prepared();
+  /** What waits for the statements before it, because `pg` takes one query at a time. */
+  #waiting: (readonly SqlStep[])[] = [];
+  #isRunning = false;
 
   constructor(end: LinkEnd, data: ConnectorData) {
     this.#end = end;
@@ -187,8 +190,10 @@ class Link {
   }
 
   async #serve(request: LinkRequest): Promise<void> {
-    if (request.kind === "run") this.#run(request.steps);
-    else if (request.kind === "connect") this.#reply(await this.#connect(request.settings));
+    if (request.kind === "run") {
+      this.#waiting.push(request.steps);
+      this.#runNext();
+    } else if (request.kind === "connect") this.#reply(await this.#connect(request.settings));
     else {
       await this.#client?.end().catch(() => undefined);
       this.#reply({ results: [] });
@@ -212,12 +217,19 @@ class Link {
     }
   }
 
+  #runNext(): void {
+    const steps = this.#isRunning ? undefined : this.#waiting.shift();
+    if (steps) this.#run(steps);
+  }
+
   #run(steps: readonly SqlStep[]): void {
     const client = this.#client;
     if (!client) {
       this.#reply({ results: [], error: NOT_CONNECTED });
+      this.#runNext();
       return;
     }
+    this.#isRunning = true;
     let isOver = false;
     const done = (reply: LinkReply) => {
       if (isOver) return;
@@ -225,6 +237,8 @@ class Link {
       clearTimeout(timer);
       if (reply.error?.lost && this.#client === client) this.#drop();
       this.#reply(reply);
+      this.#isRunning = false;
+      this.#runNext();
     };
     const timer = setTimeout(() => {
       const message = `the database did not answer within ${this.#data.answerMs} ms`;

@@ -49,6 +49,9 @@ function translateOne(sql: string): string {
       // A reserved word there: unquoted it would mean the database's user.
       .replace(/(?<![@\w])user\b/g, '"user"')
       .replace(/\bLIMIT -1\b/g, "LIMIT ALL")
+      // Advice for the planner of SQLite.
+      .replace(/\bNOT INDEXED\b/g, "")
+      .replace(/\b(AND|WHERE) \+(?=\w)/g, "$1 ")
       .replace(/\bBEGIN IMMEDIATE\b/g, "BEGIN"),
   );
   if (table !== undefined) return outsideTexts(shared, (part) => translateColumns(part, table));

@@ -1,15 +1,16 @@
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
-import { DEFAULT_LIMITS, partsOf, type SqliteOptions } from "../sqlite/open.ts";
+import { DEFAULT_LIMITS, lossesIn, partsOf, type SqliteOptions } from "../sqlite/open.ts";
 import { SqliteReader, SqliteStore, ThreadPort } from "../sqlite/sqlite-store.ts";
 import type { ThreadData } from "../sqlite/threads.ts";
 import type { Operations, Store, StoreReader, Tables } from "../store.ts";
 import { StoreError } from "../store-error.ts";
 import { type PostgresAddress, shownAddress } from "./address.ts";
-import { type ConnectorData, GONE, REPLIES } from "./messages.ts";
+import { type ConnectorData, GONE, type LinkEnd, REPLIES } from "./messages.ts";
 import type { PostgresThreadData } from "./opened.ts";
 
 /** Where the database is and what is in it. */
-export interface PostgresOptions extends Pick<SqliteOptions, "tables" | "limits" | "now" | "acceptLoss"> {
+export interface PostgresOptions
+  extends Pick<SqliteOptions, "tables" | "limits" | "now" | "acceptLoss" | "onLoss"> {
   readonly address: PostgresAddress;
   /** A file that notes how far the database had come, to notice when an older copy takes its place. */
   readonly mark?: string;
@@ -18,12 +19,6 @@ export interface PostgresOptions extends Pick<SqliteOptions, "tables" | "limits"
   /** How long a connection may take to be made, and a statement to be answered, in milliseconds. */
   readonly connectMs?: number;
   readonly answerMs?: number;
-}
-
-/** A store in PostgreSQL. */
-export interface PostgresStore extends Store {
-  /** Why nothing can be written at the moment; `undefined` while all is well. */
-  readonly outage: string | undefined;
 }
 
 const [CONNECT_MS, ANSWER_MS, READERS] = [5_000, 30_000, 2];
@@ -39,14 +34,14 @@ const CONNECTOR = isSource
  * Opens a database in PostgreSQL: a thread that writes, threads that read, and one that is connected, for which they
  * wait. Tables are the same code as in SQLite, which runs without promises.
  */
-export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
+export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const count = options.readers ?? READERS;
   const threads = startThreads(options, ["writer", ...new Array<"reader">(count).fill("reader")]);
   const [writer, ...readers] = threads.ports;
   if (!writer) throw new StoreError("io", "the thread of the writer did not start");
   try {
-    await writer.ask({ kind: "open" });
+    for (const loss of lossesIn(await writer.ask({ kind: "open" }))) options.onLoss?.(loss);
   } catch (error) {
     await threads.end();
     throw named(error, options.address);
@@ -55,12 +50,16 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   return new ConnectedStore({ writer, reading, limits, now: options.now, threads });
 }
 
-/** Opens a database for reading, beside the process that writes to it. The tables must be there already. */
+/**
+ * Opens a database for reading, beside the process that writes to it. The tables must be there already. With
+ * `acceptLoss` also one into which a copy was not completed.
+ */
 export async function openPostgresReader(
   address: PostgresAddress,
   tables: readonly Tables<Operations, Operations>[],
+  options: Pick<PostgresOptions, "acceptLoss"> = {},
 ): Promise<StoreReader> {
-  const threads = startThreads({ address, tables }, ["reader"]);
+  const threads = startThreads({ address, tables, ...options }, ["reader"]);
   const pool = new ReaderPool(threads.ports);
   try {
     await pool.ask({ kind: "open" });
@@ -116,16 +115,15 @@ interface Threads {
   end(): Promise<void>;
 }
 
-function startThreads(
-  { address, tables, limits, mark, acceptLoss, ...options }: PostgresOptions,
-  roles: readonly ThreadData["role"][],
-): Threads {
-  const status = new Int32Array(new SharedArrayBuffer(4));
-  const links = roles.map(() => {
+/** Starts the thread that speaks to PostgreSQL, with so many connections. */
+export function startConnector(
+  { address, connectMs = CONNECT_MS, answerMs = ANSWER_MS }: Omit<PostgresOptions, "tables">,
+  count: number,
+): { readonly links: readonly LinkEnd[]; readonly connector: Worker } {
+  const links = Array.from({ length: count }, () => {
     const { port1, port2 } = new MessageChannel();
     return { here: port1, there: port2, signal: new Int32Array(new SharedArrayBuffer(8)) };
   });
-  const { connectMs = CONNECT_MS, answerMs = ANSWER_MS } = options;
   const connectorData: ConnectorData = {
     ...{ address, connectMs, answerMs },
     links: links.map(({ there: port, signal }) => ({ port, signal })),
@@ -142,13 +140,22 @@ function startThreads(
   };
   connector.on("error", gone);
   connector.on("exit", gone);
+  return { links: links.map(({ here: port, signal }) => ({ port, signal })), connector };
+}
+
+function startThreads(
+  { tables, limits, mark, acceptLoss, ...options }: PostgresOptions,
+  roles: readonly ThreadData["role"][],
+): Threads {
+  const { schema } = options.address;
+  const status = new Int32Array(new SharedArrayBuffer(4));
+  const { links, connector } = startConnector(options, roles.length);
   const common = { tables: partsOf(tables), maxBatch: { ...DEFAULT_LIMITS, ...limits }.maxBatch, acceptLoss };
-  const ports = links.map(({ here, signal }, index) => {
+  const ports = links.map((link, index) => {
     const data: PostgresThreadData = {
-      ...{ ...common, role: roles[index] ?? "reader", schema: address.schema, mark, status },
-      link: { port: here, signal },
+      ...{ ...common, role: roles[index] ?? "reader", schema, mark, status, link },
     };
-    return new ThreadPort(data, THREAD, [here]);
+    return new ThreadPort(data, THREAD, [link.port]);
   });
   const end = async () => {
     await Promise.all(ports.map((port) => port.end()));
@@ -158,7 +165,7 @@ function startThreads(
 }
 
 /** A store whose database may come and go. */
-class ConnectedStore extends SqliteStore implements PostgresStore {
+class ConnectedStore extends SqliteStore {
   readonly #threads: Threads;
   #isClosing = false;
 

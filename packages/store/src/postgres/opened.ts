@@ -1,4 +1,5 @@
 import { MarkFile } from "../sqlite/commit-mark.ts";
+import type { StoreLoss } from "../sqlite/examine.ts";
 import { expectMigrated, migrate } from "../sqlite/migrate.ts";
 import { type Modules, openTables } from "../sqlite/opened.ts";
 import type { Outcome, ThreadData, Write } from "../sqlite/threads.ts";
@@ -21,7 +22,7 @@ export interface PostgresThreadData extends Pick<ThreadData, "role" | "tables" |
 }
 
 /** Of every session. A transaction of a process that was stopped does not hold the others up. */
-function settingsFor(schema: string): string[] {
+export function settingsFor(schema: string): string[] {
   return [
     `SET search_path = "${schema}"`,
     "SET client_min_messages = warning",
@@ -62,18 +63,18 @@ export class PostgresWriter {
   }
 
   /** Connects, claims the database, brings it up to date, and opens the tables. */
-  async open(): Promise<void> {
+  async open(): Promise<readonly StoreLoss[]> {
     const database = this.#database;
     await this.#connect();
     makeReady(database, this.#data.schema);
     const { epoch, count } = this.#claim.take();
     migrate(database, this.#modules, () => database.prepare("SELECT store_fence(?, 10)").run(epoch));
     this.#count = count + 1;
-    if (this.#data.mark !== undefined) {
-      this.#mark = new CommitCount(this.#data.mark, identityOf(database));
-      if (!this.#data.acceptLoss) this.#mark.refuseLess(this.#count);
-    }
+    if (this.#data.mark !== undefined) this.#mark = new CommitCount(this.#data.mark, identityOf(database));
+    const missing = this.#mark?.missing(this.#count) ?? 0;
+    if (missing > 0 && !this.#data.acceptLoss) throw lostCommits(missing);
     await this.#openTables();
+    return missing > 0 ? [{ kind: "rolled_back", text: lostCommits(missing).message }] : [];
   }
 
   /** Connects again after a loss; returns whether what was unresolved had been kept. */
@@ -171,7 +172,8 @@ export class PostgresReader {
       throw new StoreError("older", text);
     }
     const row = this.#database.prepare<{ incomplete: number }>("SELECT incomplete FROM store_writer").get();
-    if (row?.incomplete) throw new StoreError("invalid", "a copy into this database was not completed");
+    if (row?.incomplete && !this.#data.acceptLoss)
+      throw new StoreError("invalid", "a copy into this database was not completed");
     expectMigrated(this.#database, this.#modules);
     this.#tables = await openTables(this.#database, this.#data, this.#modules);
   }
@@ -194,15 +196,20 @@ export class PostgresReader {
   }
 }
 
-/** Makes what every store has: the schema, the functions that statements use, and the row of the writer. */
-function makeReady(database: PostgresDatabase, schema: string): void {
+/**
+ * Makes what every store has: the schema, the functions that statements use, and the row of the writer. One that is made
+ * for a copy, unless that is to be refused, is incomplete at first.
+ */
+export function makeReady(database: PostgresDatabase, schema: string, refuse?: () => void): void {
   const there = database.prepare("SELECT 1 FROM pg_namespace WHERE nspname = ?").get(schema);
   database.exec("BEGIN");
   try {
     // One process at a time, whichever comes first.
     database.prepare("SELECT pg_advisory_xact_lock(hashtext('reins'), hashtext(?))").get(schema);
     if (!there) database.exec(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
+    refuse?.();
     if (!hasWriterTable(database)) database.run(WRITER_TABLE);
+    if (refuse) database.exec("UPDATE store_writer SET incomplete = true");
     const row = database.prepare<{ functions: number }>("SELECT functions FROM store_writer").get();
     if ((row?.functions ?? 0) < FUNCTIONS_VERSION) {
       database.run(FUNCTIONS);
@@ -238,8 +245,9 @@ class CommitCount {
     this.#identity = identity;
   }
 
-  refuseLess(count: number): void {
-    if (count < this.#noted) throw lostCommits(this.#noted - count);
+  /** How many of the transactions that were noted are not there. */
+  missing(count: number): number {
+    return this.#noted - count;
   }
 
   write(count: number): void {

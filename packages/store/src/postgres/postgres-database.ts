@@ -30,7 +30,9 @@ const CODES: readonly (readonly [RegExp, StoreErrorCode, string])[] = [
     "io",
     "this process has lost the database to another; stop one of them, and start this one anew",
   ],
-  [/^28/, "unavailable", "the database refused the user or the password"],
+  [/^28/, "unavailable", "the database refused the user, the password or the way of connecting"],
+  [/^25006/, "unavailable", "the database is read-only, such as a standby; name the one that takes writes"],
+  [/^42501/, "unavailable", "the user of the database lacks a right there"],
   [/^3D000/, "unavailable", "there is no such database; make it with CREATE DATABASE"],
 ];
 const UNREACHABLE = "the database cannot be reached; try again later";

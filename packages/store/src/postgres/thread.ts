@@ -157,13 +157,15 @@ function write(): void {
     if (kind === "open") {
       const opening = new PostgresWriter(data, await loading);
       try {
-        await opening.open();
+        const losses = await opening.open();
+        writer = opening;
+        return losses;
       } catch (error) {
         await opening.close();
         throw error;
       }
-      writer = opening;
-    } else if (kind === "scrub") writer?.scrub();
+    }
+    if (kind === "scrub") writer?.scrub();
     else if (kind === "close") await close();
     else throw new StoreError("invalid", `the writer of a database in PostgreSQL has no ${kind}`);
     return undefined;

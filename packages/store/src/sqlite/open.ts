@@ -100,7 +100,8 @@ export function prepareSqlite(options: SqliteOptions): PreparedSqlite {
   return { open, end };
 }
 
-function lossesIn(answer: unknown): readonly StoreLoss[] {
+/** What a thread found missing, as it answers. */
+export function lossesIn(answer: unknown): readonly StoreLoss[] {
   return Array.isArray(answer) ? answer : [];
 }
 

@@ -10,7 +10,10 @@ const module: TablesModule = {
      CREATE INDEX limit_uses_by_time ON limit_uses (at)`,
   ],
   open(database) {
-    const keep = database.prepare("INSERT OR REPLACE INTO limit_uses (id, at, body) VALUES (?, ?, ?)");
+    const keep = database.prepare(
+      `INSERT INTO limit_uses (id, at, body) VALUES (?, ?, ?)
+       ON CONFLICT (id) DO UPDATE SET at = excluded.at, body = excluded.body`,
+    );
     const forget = database.prepare(
       `DELETE FROM limit_uses WHERE id IN (
          SELECT id FROM limit_uses WHERE at < ? AND body ->> '$.holder' ->> 0 = ? ORDER BY at LIMIT ${FORGOTTEN_AT_ONCE}

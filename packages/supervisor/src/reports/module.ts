@@ -21,11 +21,13 @@ const module: TablesModule = {
     const put = database.prepare(
       `INSERT INTO agent_reports (tenant, user, agent, session, kind, at, count, payload)
        VALUES (@tenant, @user, @agent, @session, @kind, @at, 1, @payload)
-       ON CONFLICT DO UPDATE SET at = excluded.at, count = count + 1, payload = excluded.payload`,
+       ON CONFLICT (tenant, user, agent, session, kind)
+       DO UPDATE SET at = excluded.at, count = agent_reports.count + 1, payload = excluded.payload`,
     );
     const drop = database.prepare(
-      `DELETE FROM agent_reports WHERE rowid IN
-         (SELECT rowid FROM agent_reports WHERE tenant = @tenant ORDER BY at DESC LIMIT -1 OFFSET @most)`,
+      `DELETE FROM agent_reports WHERE tenant = @tenant AND (user, agent, session, kind) IN
+         (SELECT user, agent, session, kind FROM agent_reports WHERE tenant = @tenant
+          ORDER BY at DESC LIMIT -1 OFFSET @most)`,
     );
     const prune = database.prepare("DELETE FROM agent_reports WHERE at < ?");
     const list = database.prepare("SELECT * FROM agent_reports ORDER BY at DESC LIMIT ?");

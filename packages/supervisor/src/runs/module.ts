@@ -50,8 +50,11 @@ const module: TablesModule = {
   ],
   open(database) {
     const put = database.prepare(
-      `INSERT OR REPLACE INTO runs (tenant, run_id, contract, session_id, updated_at, payload, principal, user)
-       VALUES (@tenant, @run_id, @contract, @session_id, @updated_at, @payload, @principal, @user)`,
+      `INSERT INTO runs (tenant, run_id, contract, session_id, updated_at, payload, principal, user)
+       VALUES (@tenant, @run_id, @contract, @session_id, @updated_at, @payload, @principal, @user)
+       ON CONFLICT (tenant, run_id, contract) DO UPDATE SET session_id = excluded.session_id,
+         updated_at = excluded.updated_at, payload = excluded.payload, principal = excluded.principal,
+         user = excluded.user`,
     );
     const find = database.prepare("SELECT * FROM runs WHERE tenant = ? AND run_id = ? ORDER BY contract");
     const list = database.prepare(

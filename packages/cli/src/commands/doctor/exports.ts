@@ -1,10 +1,9 @@
-import { existsSync } from "node:fs";
 import { errorMessage } from "@reins/kit";
 import { LedgerReader, ledgerTables } from "@reins/ledger";
-import { openSqliteReader } from "@reins/store";
 import { readConfiguration } from "../../configuration/configuration.ts";
 import { type AuditSettings, isAddress, telemetrySettings } from "../../configuration/exports.ts";
-import { auditCursorIn, databaseIn } from "../../home.ts";
+import { auditCursorIn } from "../../home.ts";
+import { hasDatabase, openHomeReader } from "../../home-database.ts";
 import { auditDestination } from "../../hosting/audit-exports.ts";
 import { probeReceiver } from "../../hosting/telemetry.ts";
 import { type Check, type Finding, fine, note, wrong } from "./check.ts";
@@ -47,8 +46,8 @@ async function telemetryFinding(
 
 /** The place of the newest entry; -1 where there is none. */
 async function lastEntry(home: string): Promise<number> {
-  if (!existsSync(databaseIn(home))) return -1;
-  const store = await openSqliteReader(databaseIn(home), [ledgerTables]);
+  if (!(await hasDatabase(home))) return -1;
+  const store = await openHomeReader(home, [ledgerTables]);
   try {
     return (await (await LedgerReader.of(store)).size()) - 1;
   } finally {

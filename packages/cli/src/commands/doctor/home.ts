@@ -1,10 +1,18 @@
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { examineSqlite, openSqliteReader, StoreError } from "@reins/store";
+import { ledgerTables } from "@reins/ledger";
+import {
+  examineSqlite,
+  openPostgresReader,
+  type PostgresAddress,
+  StoreError,
+  shownAddress,
+} from "@reins/store";
 import { approvalTables, Vault } from "@reins/supervisor";
 import { isNotFound } from "../../errors.ts";
 import { databaseIn, keysIn, operatorSocketIn, realDatabase } from "../../home.ts";
+import { hasDatabase, openHomeReader, postgresMarkIn, postgresOf } from "../../home-database.ts";
 import { ACCEPT_LOSS } from "../../ledger/ledger-error.ts";
 import { isServed } from "../../serving/listen.ts";
 import { type Check, type Finding, fine, note, wrong } from "./check.ts";
@@ -19,7 +27,7 @@ export const homeCheck: Check = async ({ home }) => [
 
 export const keysCheck: Check = async ({ home }) => [
   await privateFolder(keysIn(home), () =>
-    existsSync(databaseIn(home))
+    existsSync(databaseIn(home)) || existsSync(postgresMarkIn(home))
       ? wrong(
           "the ledger is here without its signing keys: nothing can be added to it",
           `Restore ${keysIn(home)} from a backup, or use another home: --home <folder>`,
@@ -49,6 +57,8 @@ async function privateFolder(path: string, absent: () => Finding): Promise<Findi
 }
 
 export const databaseCheck: Check = async ({ home }) => {
+  const postgres = await postgresOf(home);
+  if (postgres) return [await postgresFinding(postgres)];
   const path = await realDatabase(home);
   if (!existsSync(path) && !existsSync(`${path}.mark`)) return [];
   // A running server writes meanwhile, which would look like damage; it checked at its start.
@@ -63,6 +73,20 @@ export const databaseCheck: Check = async ({ home }) => {
   );
 };
 
+async function postgresFinding(address: PostgresAddress): Promise<Finding> {
+  try {
+    await (await openPostgresReader(address, [ledgerTables])).close();
+    return fine(`the state is in ${shownAddress(address)}`);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    if (error.code === "older") return note(error.message, "reins up makes it, or brings it up to date.");
+    return wrong(
+      `${error.message}; nothing is allowed meanwhile`,
+      "Check that PostgreSQL runs, and REINS_STORE or store in reins.yaml. Reins goes on by itself when it answers.",
+    );
+  }
+}
+
 /** A database that cannot be read at all is damaged too. */
 function examine(path: string): ReturnType<typeof examineSqlite> {
   try {
@@ -74,7 +98,7 @@ function examine(path: string): ReturnType<typeof examineSqlite> {
 }
 
 export const vaultCheck: Check = async ({ home }) => {
-  if (!existsSync(databaseIn(home))) return [];
+  if (!(await hasDatabase(home))) return [];
   const known = await keyNames(home);
   const lost = (await sealedIn(home)).filter(({ key }) => !known.includes(key));
   if (lost.length === 0) return known.length === 0 ? [] : [fine("the sealed content can be opened")];
@@ -95,15 +119,15 @@ async function keyNames(home: string): Promise<readonly string[]> {
 
 async function sealedIn(home: string): Promise<{ readonly key: string; readonly count: number }[]> {
   try {
-    const store = await openSqliteReader(databaseIn(home), [approvalTables]);
+    const store = await openHomeReader(home, [approvalTables]);
     try {
       return await store.query(approvalTables, "sealedWith", null);
     } finally {
       await store.close();
     }
   } catch (error) {
-    // A database that the next start has to migrate holds nothing sealed yet.
-    if (error instanceof StoreError && error.code === "older") return [];
+    // A database that the next start has to migrate holds nothing sealed yet; of one out of reach its own check speaks.
+    if (error instanceof StoreError && ["older", "unavailable"].includes(error.code)) return [];
     throw error;
   }
 }

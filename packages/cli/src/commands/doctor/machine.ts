@@ -1,10 +1,11 @@
 import { statfs } from "node:fs/promises";
+import { type IncomingMessage, request } from "node:http";
 import { createServer } from "node:net";
 import { dirname } from "node:path";
+import { json } from "node:stream/consumers";
 import { accessOperations } from "@reins/api";
 import { errorMessage, systemClock } from "@reins/kit";
 import type { OidcIssuer } from "@reins/server";
-import { ApiClient } from "../../client/api-client.ts";
 import { readConfiguration } from "../../configuration/configuration.ts";
 import { systemCode } from "../../errors.ts";
 import { operatorSocketIn } from "../../home.ts";
@@ -25,6 +26,9 @@ export function nodeFinding(version: string) {
     `Use Node ${LEAST.join(".")} or newer; npm start in the repository brings its own.`,
   );
 }
+
+/** How long a server may take to say how it is. */
+const RESPONSE_MS = 30_000;
 
 const TIGHT = 2 * 1024 ** 3;
 const FULL = 200 * 1024 ** 2;
@@ -106,10 +110,10 @@ export const serverCheck: Check = async ({ home, environment }) => {
 
 async function health(socket: string): Promise<Finding> {
   try {
-    const { status, version } = await ApiClient.over(socket).call(accessOperations.getHealth);
+    const { status, version, reason } = await healthAt(socket);
     if (status !== "failed") return fine(`Reins ${version} runs on this home`);
     return wrong(
-      "Reins runs, but cannot open its home, so nothing is allowed",
+      `Reins runs, but cannot use its home, so nothing is allowed${reason === undefined ? "" : `: ${reason}`}`,
       "Its log says why; stop it, and reins doctor checks the database too.",
     );
   } catch (error) {
@@ -118,6 +122,17 @@ async function health(socket: string): Promise<Finding> {
       "If it hangs, end its agents with reins kill --all, then restart it.",
     );
   }
+}
+
+/** The health of a server that cannot decide comes with status 503. */
+async function healthAt(socket: string) {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const signal = AbortSignal.timeout(RESPONSE_MS);
+  request({ socketPath: socket, path: "/v1/health", signal })
+    .once("response", resolve)
+    .once("error", reject)
+    .end();
+  return accessOperations.getHealth.answer.parse(await json(await promise));
 }
 
 export async function portFinding(host: string, port: number): Promise<Finding> {

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import {
   type AnnouncedKey,
   announcedKeys,
@@ -11,7 +10,8 @@ import {
 import { type CommandResult, command, group, HOME } from "../../command.ts";
 import { CliError, EXIT } from "../../errors.ts";
 import { writeNewFile } from "../../files.ts";
-import { databaseIn, keysIn } from "../../home.ts";
+import { keysIn } from "../../home.ts";
+import { hasDatabase } from "../../home-database.ts";
 import { ledgerError, noLedger } from "../../ledger/ledger-error.ts";
 import { READING, readLedger, WRITING, WritableLedger } from "../../ledger/open-ledger.ts";
 import { SeenCheckpoints } from "../../ledger/seen-checkpoints.ts";
@@ -129,7 +129,7 @@ const rotateCommand = command({
   ],
   codes: { ...WRITING, failed: `the holder has no key; ${WRITING.failed}` },
   async run({ holder, home }, { notice }) {
-    if (!existsSync(databaseIn(home))) throw noLedger(home);
+    if (!(await hasDatabase(home))) throw noLedger(home);
     if (holder === VAULT) return rotateVault(home);
     try {
       const keys = await rotateIn(home, holder, notice);

@@ -17,6 +17,7 @@ import { command, HOME } from "../../command.ts";
 import { CliError, EXIT, systemCode } from "../../errors.ts";
 import { writeNewFile } from "../../files.ts";
 import { artifactsIn, openHome, realDatabase } from "../../home.ts";
+import { postgresOf } from "../../home-database.ts";
 import { checkSeen } from "../../ledger/check-seen.ts";
 import { ledgerError } from "../../ledger/ledger-error.ts";
 import { READING, readLedger, WRITING } from "../../ledger/open-ledger.ts";
@@ -114,6 +115,10 @@ A ledger of another home can be read and verified here, but only its own home ca
 });
 
 async function importInto(home: string, file: string, notice: Notice): Promise<Imported> {
+  if (await postgresOf(home))
+    throw new CliError(`The state of ${home} is in PostgreSQL, into which no export is imported.`, {
+      next: "Import it into another home, then copy that: reins store copy <home> <address>",
+    });
   const path = await realDatabase(home);
   const isNew = !existsSync(path);
   const store = await openSqlite({ path, tables: [ledgerTables] });

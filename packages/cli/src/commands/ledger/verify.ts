@@ -1,18 +1,21 @@
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { ledgerTables } from "@reins/ledger";
-import { openSqliteReader } from "@reins/store";
+import { ArtifactStore, exportLines, LedgerReader, ledgerTables } from "@reins/ledger";
+import { openPostgresReader, type PostgresAddress, type StoreReader } from "@reins/store";
 import { formatReport, type Progress, type Report, VerifyError, verifyFile } from "@reins/verify";
-import { verify } from "@reins/verify/node";
+import { type SourceOptions, verify } from "@reins/verify/node";
 import { command, homeInput } from "../../command.ts";
 import { CliError, EXIT } from "../../errors.ts";
 import { readNamedFile } from "../../files.ts";
-import { databaseIn } from "../../home.ts";
+import { artifactsIn } from "../../home.ts";
+import { hasDatabase, openHomeReader, postgresOf } from "../../home-database.ts";
+import { ledgerError } from "../../ledger/ledger-error.ts";
 import { readLedger } from "../../ledger/open-ledger.ts";
 import { SeenCheckpoints } from "../../ledger/seen-checkpoints.ts";
 import { noticeOnStderr } from "../../output.ts";
 import { count, printableLine } from "../../printable.ts";
 import { readTokens } from "../../serving/tokens.ts";
+import { inPieces } from "./transfer.ts";
 
 export const verifyCommand = command({
   summary: "check a ledger, an export or a proof",
@@ -49,8 +52,10 @@ and with --seen it detects a truncation or rollback; without, the report says wh
   async run({ source, home: named, key, seen, token, json }) {
     const settings = await verifySettings({ key, seen, token });
     const home = source === undefined ? named : folderIn(source);
+    // A folder that is named is what it is, whatever holds the state of the home of this shell.
+    const environment = source === undefined ? process.env : { ...process.env, REINS_STORE: undefined };
     const checked =
-      home === undefined ? check(source ?? "-", settings) : verifyHome({ home, json }, settings);
+      home === undefined ? check(source ?? "-", settings) : verifyHome({ home, json, environment }, settings);
     const { logKey, ...report } = await checked.catch((error: unknown) => {
       throw verifyError(error);
     });
@@ -93,9 +98,11 @@ type HomeFlags = Parameters<typeof readLedger>[0];
 
 /** Also requires that the ledger extends what was last seen of it. */
 async function verifyHome(flags: HomeFlags, settings: VerifySettings): Promise<Report> {
-  const { home } = flags;
-  const last = await lastSeenIn(home, SeenCheckpoints.ofUser(process.env));
-  const report = await check(home, { ...settings, seen: settings.seen ?? last });
+  const { home, environment } = flags;
+  const last = await lastSeenIn(home, environment, SeenCheckpoints.ofUser(process.env));
+  const postgres = await postgresOf(home, environment);
+  const expected = { ...settings, seen: settings.seen ?? last };
+  const report = await (postgres ? checkPostgres(postgres, home, expected) : check(home, expected));
   if (report.ok) await storeIfWritable(flags);
   return report;
 }
@@ -110,13 +117,49 @@ async function storeIfWritable(flags: HomeFlags): Promise<void> {
   }
 }
 
-async function check(source: string, settings: VerifySettings): Promise<Report> {
-  const progress = new ProgressLine(process.stderr, () => performance.now());
-  const options = { ...settings, onProgress: progress.update.bind(progress) };
+/** What the database holds is read as an export is, and checked by the same code. */
+async function checkPostgres(
+  address: PostgresAddress,
+  home: string,
+  settings: VerifySettings,
+): Promise<Report> {
   try {
-    return await (source === "-"
-      ? verifyFile(process.stdin, options)
-      : verify(remoteSource(source), options));
+    const store = await openPostgresReader(address, [ledgerTables]);
+    return await verifyStore(store, settings, home).finally(() => store.close());
+  } catch (error) {
+    throw ledgerError(error, home);
+  }
+}
+
+/** Verifies the ledger of a store, and its private content as far as it is in a home. */
+export async function verifyStore(
+  store: StoreReader,
+  settings: SourceOptions = {},
+  home?: string,
+): Promise<Report> {
+  const ledger = await LedgerReader.of(store);
+  const artifacts = home === undefined ? {} : { artifacts: new ArtifactStore(artifactsIn(home)) };
+  const pieces = inPieces(exportLines(ledger, artifacts));
+  return withProgress(settings, (options) => verifyFile(bytesOf(pieces), options));
+}
+
+async function* bytesOf(pieces: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) yield Buffer.from(piece);
+}
+
+async function check(source: string, settings: VerifySettings): Promise<Report> {
+  return withProgress(settings, (options) =>
+    source === "-" ? verifyFile(process.stdin, options) : verify(remoteSource(source), options),
+  );
+}
+
+async function withProgress(
+  settings: SourceOptions,
+  run: (options: SourceOptions) => Promise<Report>,
+): Promise<Report> {
+  const progress = new ProgressLine(process.stderr, () => performance.now());
+  try {
+    return await run({ ...settings, onProgress: progress.update.bind(progress) });
   } finally {
     progress.clear();
   }
@@ -139,15 +182,22 @@ function verifyError(error: unknown): unknown {
   }
 }
 
-async function lastSeenIn(home: string, seen: SeenCheckpoints): Promise<string | undefined> {
+async function lastSeenIn(
+  home: string,
+  environment: NodeJS.ProcessEnv | undefined,
+  seen: SeenCheckpoints,
+): Promise<string | undefined> {
   const here = await seen.inHome(home);
-  const logKey = existsSync(databaseIn(home)) ? await logKeyIn(home) : undefined;
+  const logKey = (await hasDatabase(home, environment)) ? await logKeyIn(home, environment) : undefined;
   return here?.logKey === logKey ? here?.note : undefined;
 }
 
-async function logKeyIn(home: string): Promise<string | undefined> {
+async function logKeyIn(
+  home: string,
+  environment: NodeJS.ProcessEnv | undefined,
+): Promise<string | undefined> {
   try {
-    const store = await openSqliteReader(databaseIn(home), [ledgerTables]);
+    const store = await openHomeReader(home, [ledgerTables], environment);
     return await store.query(ledgerTables, "meta", { name: "log_key" }).finally(() => store.close());
   } catch {
     // The verification reports what cannot be opened.

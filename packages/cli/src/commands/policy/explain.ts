@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
@@ -30,7 +29,7 @@ import { command, HOME, type ValuesOf } from "../../command.ts";
 import { CliError, systemCode } from "../../errors.ts";
 import { readNamedFile } from "../../files.ts";
 import { oneOf } from "../../flags.ts";
-import { databaseIn } from "../../home.ts";
+import { hasDatabase } from "../../home-database.ts";
 import { readLedger } from "../../ledger/open-ledger.ts";
 import { findConstitution, JSON_FLAG, LOOKING, policyIn } from "./constitution-file.ts";
 import { describeExplanation, type ExplainReport } from "./explanation.ts";
@@ -291,7 +290,7 @@ async function countersOf(
   flags: Parameters<typeof readLedger>[0],
 ): Promise<Counters | undefined> {
   if (policy.sequences.length === 0) return {};
-  if (!existsSync(databaseIn(flags.home))) return undefined;
+  if (!(await hasDatabase(flags.home))) return undefined;
   const history = new History(policy.sequences);
   const reader = new RecordReader();
   await readLedger(flags, (ledger) =>

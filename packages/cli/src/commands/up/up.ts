@@ -20,7 +20,7 @@ import { announceStart } from "../../serving/start-message.ts";
 import { surviveFullDisk, watchForStop } from "../../serving/stop.ts";
 import { readTls, type TlsPair } from "../../serving/tls.ts";
 import { ahpHandlers, type DecisionObserver } from "./ahp-handlers.ts";
-import { linkDatabase, sessionWorkspace } from "./locations.ts";
+import { sessionWorkspace } from "./locations.ts";
 import { resolveUpSettings, UP_INPUTS, type UpSettings } from "./settings.ts";
 
 export const upCommand = command({
@@ -34,13 +34,16 @@ export const upCommand = command({
   inputs: UP_INPUTS,
   note: `reins.yaml in the home may set host, port, allow_hosts, tls ({cert, key}), workspaces, tenants (their
 roots), oidc (issuers whose users may use this server),
-quotas (of principals and tenants), agent_idle, cancel_grace, retention, db, policy, constitution, ttl, preload_standing,
+quotas (of principals and tenants), agent_idle, cancel_grace, retention, db, store (the address of
+a database in PostgreSQL instead), policy, constitution, ttl, preload_standing,
 heartbeat_interval (0 for none), ws ({auth: none} accepts local clients without a token, as unknown), and
 webhooks for approvals.
 
 Environment, each overridden by its flag:
   REINS_HOST, REINS_PORT, REINS_HOME, REINS_TOKEN, REINS_DB, REINS_POLICY, REINS_CONSTITUTION, REINS_TTL,
   REINS_PRELOAD_STANDING, REINS_HEARTBEAT_INTERVAL
+  REINS_STORE    the state in PostgreSQL: postgres://user:password@host/database, or @file with such an address; has no
+                 flag, which other users of this machine could read
   REINS_SKILLS_PATH  folders with skills, with colons between them
   REINS_LOG      trace, debug, info, warn, error or silent`,
   examples: [
@@ -70,8 +73,7 @@ Environment, each overridden by its flag:
     for (const folder of settings.workspaces) await requireFolder(folder, source);
     for (const folder of Object.values(settings.tenants).flat())
       await requireFolder(folder, "A folder under tenants in reins.yaml");
-    if (database !== undefined) await linkDatabase(home, database);
-    const store = await HomeStore.prepare(home, { acceptLoss: flags.acceptLoss ?? false });
+    const store = await HomeStore.prepare(home, { acceptLoss: flags.acceptLoss ?? false, database });
     const restore = surviveFullDisk(log);
     try {
       await serve({ settings, flags, log, tls, store });

@@ -3,11 +3,14 @@ import { LOCAL } from "../principal.ts";
 import { SESSION_AND_BELOW, type Versions } from "./queries.ts";
 import type { IdentityChanges } from "./tables.ts";
 
-const PUT_USER = `INSERT OR REPLACE INTO identity_users (tenant, id, name, email, roles, scopes, created, changed)
-  VALUES (@tenant, @id, @name, @email, @roles, @scopes, @created, @version)`;
+const PUT_USER = `INSERT INTO identity_users (tenant, id, name, email, roles, scopes, created, changed)
+  VALUES (@tenant, @id, @name, @email, @roles, @scopes, @created, @version)
+  ON CONFLICT (tenant, id) DO UPDATE SET name = excluded.name, email = excluded.email, roles = excluded.roles,
+    scopes = excluded.scopes, created = excluded.created, removed = NULL, changed = excluded.changed`;
 /** A tenant comes to be with its first user. */
 const PUT_TENANT = `INSERT INTO identity_tenants (id, created, changed) VALUES (@tenant, @at, @version)
-  ON CONFLICT (id) DO UPDATE SET created = @at, removed = NULL, changed = @version WHERE removed IS NOT NULL`;
+  ON CONFLICT (id) DO UPDATE SET created = @at, removed = NULL, changed = @version
+    WHERE identity_tenants.removed IS NOT NULL`;
 
 /** The changes of users and of whole tenants. Removing one revokes its tokens and child sessions for good. */
 export function openUserChanges(
@@ -83,10 +86,14 @@ export function openTokenChanges(
   const putUser = database.prepare(PUT_USER);
   const putTenant = database.prepare(PUT_TENANT);
   const admit = database.prepare(
-    `INSERT OR REPLACE INTO identity_tokens
+    `INSERT INTO identity_tokens
        (id, tenant, user, kind, scopes, agents, started, hash, created, expires, origin, issued, changed)
      VALUES (@id, @tenant, @user, @kind, @scopes, @agents, @started, 'of ' || @id, @created, @expires, @origin,
-       @issued, @version)`,
+       @issued, @version)
+     ON CONFLICT (id) DO UPDATE SET tenant = excluded.tenant, user = excluded.user, kind = excluded.kind, role = NULL,
+       scopes = excluded.scopes, agents = excluded.agents, started = excluded.started, hash = excluded.hash,
+       created = excluded.created, expires = excluded.expires, revoked = NULL, origin = excluded.origin,
+       issued = excluded.issued, changed = excluded.changed`,
   );
   const revoke = database.prepare(
     `UPDATE identity_tokens SET revoked = @at, changed = @version

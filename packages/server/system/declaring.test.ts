@@ -210,7 +210,7 @@ describe("a model of the native agent", () => {
     return { shown, stream, compliance, decided, graphs: await graphsIn(served, shown) };
   }
 
-  test("expands a part of a result, and is told which lines these are", async () => {
+  test("expands a part of a result, and sees which lines these are", async () => {
     const args = { command: "seq 1 50" };
     const count = { kind: "act", calls: [{ id: "count", type: "tool", name: "run_command", args }] };
     const expand = (ref: string, range: object) =>

@@ -25,15 +25,15 @@ import type {
 import {
   CHAT,
   continued,
-  DECISIONS,
-  DURATIONS,
+  DECISION_BOUNDS,
+  DURATION_BOUNDS,
   EXECUTE_TOOL,
   INVOKE_AGENT,
   inputOf,
   present,
-  TOKENS,
+  TOKEN_BOUNDS,
   tokenAttributes,
-  WAITS,
+  WAIT_BOUNDS,
 } from "./conventions.ts";
 
 /** The most turns, calls and questions that are followed at once; of more, the oldest ends unknown. */
@@ -105,15 +105,25 @@ export class AgentTelemetry implements SupervisorObserver {
     this.#now = now;
     const histogram = (name: string, unit: string, description: string, bounds: number[]) =>
       meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries: bounds } });
-    this.#tokens = histogram("gen_ai.client.token.usage", "{token}", "Tokens of requests to models", TOKENS);
-    this.#durations = histogram("gen_ai.client.operation.duration", "s", "Time of operations", DURATIONS);
+    this.#tokens = histogram(
+      "gen_ai.client.token.usage",
+      "{token}",
+      "Tokens of requests to models",
+      TOKEN_BOUNDS,
+    );
+    this.#durations = histogram(
+      "gen_ai.client.operation.duration",
+      "s",
+      "Time of operations",
+      DURATION_BOUNDS,
+    );
     this.#decisions = histogram(
       "reins.decision.duration",
       "s",
       "Time of decisions, without people",
-      DECISIONS,
+      DECISION_BOUNDS,
     );
-    this.#waits = histogram("reins.approval.wait", "s", "Time until people answered", WAITS);
+    this.#waits = histogram("reins.approval.wait", "s", "Time until people answered", WAIT_BOUNDS);
     this.#verdicts = meter.createCounter("reins.verdicts", { unit: "{verdict}", description: "Verdicts" });
   }
 

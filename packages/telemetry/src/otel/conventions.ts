@@ -10,10 +10,10 @@ import { isRecord } from "@reins/kit";
 import type { RequestTokens } from "@reins/supervisor";
 
 /** The bounds of histograms; of tokens and operations as the conventions advise, times in seconds. */
-export const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
-export const DURATIONS = Array.from({ length: 14 }, (_, power) => 0.01 * 2 ** power);
-export const DECISIONS = [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
-export const WAITS = [1, 5, 15, 60, 300, 900, 3_600, 86_400];
+export const TOKEN_BOUNDS = Array.from({ length: 14 }, (_, power) => 4 ** power);
+export const DURATION_BOUNDS = Array.from({ length: 14 }, (_, power) => 0.01 * 2 ** power);
+export const DECISION_BOUNDS = [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
+export const WAIT_BOUNDS = [1, 5, 15, 60, 300, 900, 3_600, 86_400];
 
 /** The operations of an agent, as attributes of spans and metrics. */
 export const INVOKE_AGENT = { "gen_ai.operation.name": "invoke_agent", "gen_ai.provider.name": "reins" };

@@ -26,6 +26,7 @@ const CLOSE_MS = 2_000;
 const MOST_WAITING = 2_048;
 /** How many requests to a receiver are open at once. */
 const MOST_EXPORTS = 2;
+/** How many open questions of a tenant are counted. */
 const MOST_PENDING = 500;
 
 /** Where telemetry goes. */
@@ -71,9 +72,10 @@ export class OtelExport {
     const resource = resourceOf(settings.serviceName, version);
     /** What an exporter needs, and the connections that it uses. */
     const sendingTo = (url: string) => {
-      const agent = url.startsWith("https:")
-        ? new TlsAgent({ keepAlive: true })
-        : new Agent({ keepAlive: true });
+      const agent =
+        new URL(url).protocol === "https:"
+          ? new TlsAgent({ keepAlive: true })
+          : new Agent({ keepAlive: true });
       this.#agents.push(agent);
       const limits = { timeoutMillis: EXPORT_MS, concurrencyLimit: MOST_EXPORTS };
       return { agent, config: { url, headers: { ...headers }, ...limits, httpAgentOptions: () => agent } };

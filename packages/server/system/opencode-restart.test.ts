@@ -55,8 +55,7 @@ test("the native agent is prompted, asks, and survives a kill of the server with
   await expect.poll(() => events.types).toContain("session.idle");
   const before = await dataOf(client.session.messages({ sessionID }));
   const seen = events.logged;
-  const waiting = client.session.promptAsync({ sessionID, parts: text("write a note") });
-  await waiting;
+  await client.session.promptAsync({ sessionID, parts: text("write a note") });
   await expect.poll(() => events.of("permission.asked").length, { timeout: 20_000 }).toBe(2);
   const middle = events.logged.at(-1)?.frame ?? "";
   await first.server.kill();
@@ -81,4 +80,8 @@ test("the native agent is prompted, asks, and survives a kill of the server with
   expect(last.parts).toMatchObject([{ type: "text", text: "I go on." }]);
   const all = await dataOf(again.session.messages({ sessionID }));
   expect(all.slice(0, after.length)).toEqual(after);
+  const fork = await dataOf(again.session.fork({ sessionID }));
+  expect([fork.id === sessionID, fork.directory, fork.agent]).toEqual([false, workspace, "native"]);
+  const forked = await dataOf(again.session.prompt({ sessionID: fork.id, parts: text("go on") }));
+  expect(forked.parts).toMatchObject([{ type: "text", text: "I go on." }]);
 });

@@ -65,7 +65,7 @@ describe("OpenCode's published SDK", () => {
     expect(own).toMatchObject({ info: { id: messageID, role: "user" } });
   });
 
-  test("lists, renames, forks and deletes sessions", async () => {
+  test("lists, renames and deletes sessions", async () => {
     const { client, events, sessionID } = await begun();
     const renamed = await dataOf(client.session.update({ sessionID, title: "Other" }));
     expect(renamed).toMatchObject({ id: sessionID, title: "Other" });

@@ -12,9 +12,9 @@ import { isAdmin, type Principal } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
 import type { AuthorizedCall } from "../routes/router.ts";
 import { replyTo, shownPermission } from "./permissions.ts";
-import { readTranscript, transcriptOf } from "./prompts.ts";
+import { newTranscript, readTranscript } from "./prompts.ts";
 import { contentId, orderedId, PROJECT, permissionIdOf, sessionIdOf, sessionInfo } from "./shapes.ts";
-import type { Transcript, TranscriptEvent } from "./transcript.ts";
+import type { SessionTranscript, TranscriptEvent } from "./transcript.ts";
 
 /** The most sessions that a stream follows from its beginning; one that is used later is followed from then on. */
 const MOST_FOLLOWED = 1_000;
@@ -81,7 +81,7 @@ interface Followed {
   record: SessionRecord;
   /** A position before the turn under way. */
   readonly since: number;
-  transcript?: Transcript;
+  transcript?: SessionTranscript;
   /** What was last sent of its record. */
   info: string;
 }
@@ -98,6 +98,7 @@ class EventStream {
   #writer: SseWriter | undefined;
   #subscription: Subscription | undefined;
   #unwatch: () => void = () => undefined;
+  #hasLost = false;
 
   constructor(call: AuthorizedCall, options: EventStreamOptions, last: LastEvent | undefined) {
     this.#call = call;
@@ -132,7 +133,7 @@ class EventStream {
       {
         tenant: this.#principal.tenant,
         event: (event) => this.#take(event),
-        gap: () => undefined,
+        gap: () => this.#lost(),
         failed: () => writer.end(),
       },
       from,
@@ -185,6 +186,14 @@ class EventStream {
     this.#subscription?.add(turnsOf(id), after);
   }
 
+  /** Sends, once, that events are lost: a client of OpenCode then reads everything anew. */
+  #lost(): void {
+    if (this.#hasLost) return;
+    this.#hasLost = true;
+    const event = { type: "server.instance.disposed", properties: { directory: "" } };
+    this.#sendNow(event, contentId(`${event.type}${this.#opened}`));
+  }
+
   /** Sends that a session is new, changed or ended. */
   #changed(record: SessionRecord): void {
     if (!this.#maySee(record)) return;
@@ -232,7 +241,7 @@ class EventStream {
     followed.transcript =
       since < event.order - 1
         ? await readTranscript(this.#hosting, record, { after: since, until: event.order - 1, most: 2 })
-        : transcriptOf(this.#hosting, record, 2);
+        : newTranscript(this.#hosting, record, 2);
     await this.#take(event);
   }
 

@@ -6,7 +6,7 @@ import { approvalIn, permissionIdOf, sessionIdOf, sessionIn } from "./shapes.ts"
 const MOST_LISTED = 500;
 
 const DECISIONS = { once: "allow_once", always: "allow_always", reject: "deny" } as const;
-export type Reply = keyof typeof DECISIONS;
+export type PermissionReply = keyof typeof DECISIONS;
 
 /** A question for permission as OpenCode's clients know it. */
 interface Permission extends JsonObject {
@@ -71,7 +71,7 @@ function subjectOf({ tool, facts }: Pick<Approval, "tool" | "facts">): {
 }
 
 /** What became of a question about an approval. One that was withdrawn is rejected; it may be asked again. */
-export function replyTo({ state, answers }: Approval): Reply {
+export function replyTo({ state, answers }: Approval): PermissionReply {
   const { decision = "deny" } = answers.at(-1) ?? {};
   if (decision === "deny" || state === "denied" || state === "withdrawn" || state === "expired")
     return "reject";
@@ -85,7 +85,7 @@ export async function replyPermission(
   given: {
     readonly permission: string;
     readonly session?: string;
-    readonly reply: Reply;
+    readonly reply: PermissionReply;
     readonly message?: string | undefined;
   },
 ): Promise<true> {

@@ -5,8 +5,8 @@ import { type Connection, type Hosting, QUEUE_FULL, REFUSED, type SessionRecord,
 import { errorMessage } from "@reins/kit";
 import type { Principal } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
-import { type Message, orderedId, SHOWN_MODEL, sessionIdOf, sessionIn } from "./shapes.ts";
-import { MESSAGE_ID, Transcript, type TranscriptSession } from "./transcript.ts";
+import { orderedId, SHOWN_MODEL, type ShownMessage, sessionIdOf, sessionIn } from "./shapes.ts";
+import { MESSAGE_ID, SessionTranscript, type TranscriptSession } from "./transcript.ts";
 
 /** The most messages of a session that are listed. */
 const MOST_MESSAGES = 1_000;
@@ -57,13 +57,13 @@ function rpcProblem(error: unknown): unknown {
   return new HttpProblem(PROBLEMS.get(error.code) ?? "bad_gateway", errorMessage(error), { cause: error });
 }
 
-export function transcriptOf(
+export function newTranscript(
   { catalogue }: Pick<Hosting, "catalogue">,
   { id, agent, cwd }: SessionRecord,
   most = MOST_MESSAGES,
-): Transcript {
+): SessionTranscript {
   const session: TranscriptSession = { id, agent, cwd, entry: namingOf(catalogue, agent) };
-  return new Transcript(session, most);
+  return new SessionTranscript(session, most);
 }
 
 /** How an agent names its tools; as the built-in one for an agent that left the catalogue. */
@@ -83,9 +83,9 @@ export async function readTranscript(
   hosting: Pick<Hosting, "hub" | "catalogue">,
   record: SessionRecord,
   { after = 0, until = Number.POSITIVE_INFINITY, most = MOST_MESSAGES }: TranscriptRange = {},
-): Promise<Transcript> {
+): Promise<SessionTranscript> {
   const { log } = hosting.hub;
-  const transcript = transcriptOf(hosting, record, most);
+  const transcript = newTranscript(hosting, record, most);
   await log.written();
   for (let position = after; ; ) {
     const page = await log.page(record.tenant, [record.id, turnsOf(record.id)], position);
@@ -177,7 +177,7 @@ function blockOf(part: OpenCodePromptPart): JsonObject {
 }
 
 /** Runs a prompt to the end of its turn, and returns the message of the assistant. */
-export async function runPrompt(hosting: Hosting, ready: ReadyPrompt): Promise<Message> {
+export async function runPrompt(hosting: Hosting, ready: ReadyPrompt): Promise<ShownMessage> {
   const { record, principal, messageID, params } = ready;
   const { order: after } = await hosting.hub.log.end(record.tenant);
   await throughHub(hosting, { principal, agent: record.agent }, (connection) =>

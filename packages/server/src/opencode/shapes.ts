@@ -9,25 +9,25 @@ export const PROJECT = "global";
 /** Stands for the model of an agent, which the agent chooses. */
 export const SHOWN_MODEL = { providerID: "reins", modelID: "default" } as const;
 
-export interface MessageError {
+export interface ShownError {
   readonly name: string;
   readonly data: { readonly message: string };
 }
 
 /** A message of a user or of an assistant, without its parts. */
-interface MessageInfo extends JsonObject {
+interface ShownInfo extends JsonObject {
   readonly id: string;
   readonly role: "user" | "assistant";
   readonly time: { readonly created: number; readonly completed?: number };
 }
 
-export interface Message {
-  info: MessageInfo;
-  readonly parts: Part[];
+export interface ShownMessage {
+  info: ShownInfo;
+  readonly parts: ShownPart[];
 }
 
 /** A part of a message: text, reasoning, a file or a call of a tool. */
-export interface Part {
+export interface ShownPart {
   readonly id: string;
   readonly sessionID: string;
   readonly messageID: string;

@@ -2,7 +2,14 @@ import { blockText, type JsonObject, membersOf, readContent, reinsMeta, updateIn
 import type { AgentEntry } from "@reins/agents";
 import { type LoggedEvent, questionIn, type SessionRecord, TURN_OVER, toolNameOf } from "@reins/host";
 import { amountOf } from "@reins/kit";
-import { type Message, type MessageError, orderedId, type Part, SHOWN_MODEL, sessionIdOf } from "./shapes.ts";
+import {
+  orderedId,
+  SHOWN_MODEL,
+  type ShownError,
+  type ShownMessage,
+  type ShownPart,
+  sessionIdOf,
+} from "./shapes.ts";
 
 /** The session of a transcript. */
 export interface TranscriptSession extends Pick<SessionRecord, "id" | "agent" | "cwd"> {
@@ -15,7 +22,7 @@ export type TranscriptEvent =
   | { readonly type: "asked"; readonly approval: string; readonly tool?: JsonObject }
   | { readonly type: "replied"; readonly approval: string };
 
-type ToolPart = Part & { callID: string; tool: string };
+type ShownTool = ShownPart & { callID: string; tool: string };
 
 const NO_EVENTS: readonly TranscriptEvent[] = [];
 const FINISHED: ReadonlyMap<unknown, string> = new Map([
@@ -29,18 +36,18 @@ const TODO_STATES: ReadonlySet<unknown> = new Set(["pending", "in_progress", "co
  * The messages of a session as OpenCode knows them, folded from its log: one of the user and one of the assistant for each
  * turn. Every id comes from the position and the time of a message of the log, so that a later fold makes the same.
  */
-export class Transcript {
+export class SessionTranscript {
   /** The newest messages, the oldest first. */
-  readonly messages: Message[] = [];
+  readonly messages: ShownMessage[] = [];
   /** The last plan of the agent. */
   todos: readonly JsonObject[] = [];
   readonly #session: TranscriptSession;
   readonly #most: number;
-  #user: Message | undefined;
-  #assistant: Message | undefined;
+  #user: ShownMessage | undefined;
+  #assistant: ShownMessage | undefined;
   /** The part of text that the agent is writing. */
-  #writing: Part | undefined;
-  readonly #tools = new Map<string, { readonly part: ToolPart; reported: JsonObject }>();
+  #writing: ShownPart | undefined;
+  readonly #tools = new Map<string, { readonly part: ShownTool; reported: JsonObject }>();
   /** The approvals of the questions that are open, by their key. */
   readonly #asked = new Map<string, string>();
 
@@ -102,9 +109,9 @@ export class Transcript {
     ];
   }
 
-  #newUser({ at }: LoggedEvent, id: string): Message {
+  #newUser({ at }: LoggedEvent, id: string): ShownMessage {
     const { agent } = this.#session;
-    const user: Message = {
+    const user: ShownMessage = {
       info: { id, sessionID: this.#id, role: "user", time: { created: at }, agent, model: SHOWN_MODEL },
       parts: [],
     };
@@ -115,12 +122,12 @@ export class Transcript {
 
   /** The message of the assistant in the turn under way, and the events that begin it. */
   #answering(event: LoggedEvent): {
-    readonly assistant: Message;
+    readonly assistant: ShownMessage;
     readonly events: readonly TranscriptEvent[];
   } {
     if (this.#assistant) return { assistant: this.#assistant, events: NO_EVENTS };
     const { agent, cwd } = this.#session;
-    const assistant: Message = {
+    const assistant: ShownMessage = {
       info: {
         id: orderedId("msg", event),
         sessionID: this.#id,
@@ -256,22 +263,22 @@ export class Transcript {
     return sessionIdOf(this.#session.id);
   }
 
-  #keep(message: Message): void {
+  #keep(message: ShownMessage): void {
     this.messages.push(message);
     if (this.messages.length > this.#most) this.messages.shift();
   }
 
-  #add({ info, parts }: Message, part: Omit<Part, "sessionID" | "messageID">): Part {
+  #add({ info, parts }: ShownMessage, part: Omit<ShownPart, "sessionID" | "messageID">): ShownPart {
     const added = { ...part, sessionID: this.#id, messageID: info.id };
     parts.push(added);
     return added;
   }
 
-  #updated({ info }: Message): TranscriptEvent {
+  #updated({ info }: ShownMessage): TranscriptEvent {
     return this.#event("message.updated", { info });
   }
 
-  #partUpdated(part: Part, { at: time }: LoggedEvent): TranscriptEvent {
+  #partUpdated(part: ShownPart, { at: time }: LoggedEvent): TranscriptEvent {
     return this.#event("message.part.updated", { part: { ...part }, time });
   }
 
@@ -296,7 +303,7 @@ function todoOf({ content, status, priority }: JsonObject): JsonObject {
 }
 
 /** A block of a prompt as a part of a message. */
-function promptPart(block: unknown): Pick<Part, "type"> & Partial<Part> {
+function promptPart(block: unknown): Pick<ShownPart, "type"> & Partial<ShownPart> {
   const text = blockText(block);
   if (text !== undefined) return { type: "text", text };
   const { uri, data, mimeType, name } = readContent(block);
@@ -364,7 +371,7 @@ function tokensOf(usage: JsonObject): JsonObject {
 }
 
 /** How a turn failed, if it did. */
-function errorOf(stop_reason: unknown): { readonly error?: MessageError } {
+function errorOf(stop_reason: unknown): { readonly error?: ShownError } {
   if (stop_reason === "cancelled")
     return { error: { name: "MessageAbortedError", data: { message: "The turn was cancelled" } } };
   if (stop_reason === "error" || stop_reason === "interrupted")

@@ -228,6 +228,21 @@ describe("OpenCode's API", () => {
     await expect.poll(() => events.of("permission.replied")).toMatchObject([{ requestID, reply: "reject" }]);
   });
 
+  test("shows an admin the sessions of its tenant, and a user its own alone", async () => {
+    const { served, client, sessionID } = await begun();
+    const [admin, user] = [await served.person({ roles: ["admin"] }), await served.person()];
+    const seen = await EventReader.open(as(served, admin.secret));
+    const unseen = await EventReader.open(as(served, user.secret));
+    await client.session.prompt({ sessionID, parts: text("say hello") });
+    await expect.poll(() => seen.types).toContain("session.idle");
+    expect(unseen.types).toEqual(["server.connected"]);
+    expect(await problemOf(opencodeClient(as(served, user.secret)).session.get({ sessionID }))).toMatchObject(
+      {
+        status: 404,
+      },
+    );
+  });
+
   test("takes the token as the password of basic authentication, on its own paths alone", async () => {
     const served = await serveAgents(home());
     const basic = (password: string) => `Basic ${Buffer.from(`opencode:${password}`).toString("base64")}`;
@@ -322,5 +337,7 @@ describe("OpenCode's API", () => {
       expect(resumed.logged).toEqual(rest);
       resumed.close();
     }
+    const ahead = await EventReader.open(as(served), "999999999.0");
+    await expect.poll(() => ahead.types).toEqual(["server.connected", "server.instance.disposed"]);
   });
 });

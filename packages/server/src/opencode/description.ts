@@ -3,7 +3,7 @@ import { basename, resolve } from "node:path";
 import type { JsonObject } from "@reins/acp";
 import { opencodeOperations } from "@reins/api";
 import type { Hosting } from "@reins/host";
-import { callerProblems, HttpProblem } from "../problems.ts";
+import { HttpProblem } from "../problems.ts";
 import type { AuthorizedCall, Router } from "../routes/router.ts";
 import { callerOf } from "../v1/files.ts";
 import type { OpenCodeContext } from "./opencode-routes.ts";
@@ -151,16 +151,11 @@ function configOf({ defaultAgent }: Asked): object {
 }
 
 async function pathOf({ call, folderOf }: Asked): Promise<object> {
-  const directory = await folderFor({ call, folderOf });
+  const directory = await folderOf(call);
   return { home: "", state: "", config: "", worktree: directory, directory };
 }
 
 async function projectOf({ call, folderOf }: Asked): Promise<object> {
-  const worktree = await folderFor({ call, folderOf });
+  const worktree = await folderOf(call);
   return { id: PROJECT, worktree, time: { created: 0, updated: 0 }, sandboxes: [] };
-}
-
-/** The folder of a request. A tenant without one works in none. */
-function folderFor({ call, folderOf }: Pick<Asked, "call" | "folderOf">): Promise<string> {
-  return callerProblems(() => folderOf(call));
 }

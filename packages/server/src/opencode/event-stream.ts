@@ -49,19 +49,20 @@ export async function streamEvents(
 ): Promise<void> {
   const last = lastEventOf(call);
   const stream = new EventStream(call, options, last);
-  const from = await stream.begin();
-  const writer = open();
-  const heartbeat = new Repeater(
-    options.hosting.hub.clock,
-    HEARTBEAT_MS,
-    async () => stream.beat(await call.currentPrincipal()),
-    () => writer.end(),
-  );
   const unsubscribe = options.onFailure((failure) => stream.failed(failure));
+  let heartbeat: Repeater | undefined;
   try {
+    const from = await stream.begin();
+    const writer = open();
+    heartbeat = new Repeater(
+      options.hosting.hub.clock,
+      HEARTBEAT_MS,
+      async () => stream.beat(await call.currentPrincipal()),
+      () => writer.end(),
+    );
     await stream.follow(writer, from);
   } finally {
-    heartbeat.stop();
+    heartbeat?.stop();
     unsubscribe();
     stream.close();
   }
@@ -98,6 +99,7 @@ class EventStream {
   #writer: SseWriter | undefined;
   #subscription: Subscription | undefined;
   #unwatch: () => void = () => undefined;
+  /** Whether its client was notified that events are lost, or is to be. */
   #hasLost = false;
 
   constructor(call: AuthorizedCall, options: EventStreamOptions, last: LastEvent | undefined) {
@@ -112,14 +114,17 @@ class EventStream {
   /** Finds the sessions and the position at which the stream begins. */
   async begin(): Promise<Cursor> {
     const { hub } = this.#hosting;
+    // Before they are listed: what is begun meanwhile is followed, too.
+    this.#unwatch = hub.watch((record) => this.#changed(record));
     const { epoch, order } = await hub.log.end(this.#principal.tenant);
     const start = this.#last ? Math.max(0, Math.min(this.#last.order - 1, order)) : order;
     const records = await hub.list(this.#principal, { open: true, limit: MOST_FOLLOWED });
-    for (const record of records) {
+    for (const record of records.filter(({ id }) => !this.#followed.has(id))) {
       const { turn_after = 0, state } = record;
       const since = state === "running" && !this.#last ? turn_after : 0;
       this.#followed.set(record.id, { record, since, info: infoText(record) });
     }
+    this.#hasLost = this.#last !== undefined && this.#last.order > order;
     return { epoch, order: start };
   }
 
@@ -129,6 +134,7 @@ class EventStream {
     this.#writer = writer;
     const connected = { type: "server.connected", properties: {} };
     this.#sendNow(connected, contentId(`${connected.type}${from.epoch}.${from.order}`));
+    if (this.#hasLost) this.#sendLost();
     this.#subscription = hub.log.subscribe(
       {
         tenant: this.#principal.tenant,
@@ -139,7 +145,6 @@ class EventStream {
       from,
     );
     for (const id of this.#followed.keys()) this.#add(id, from.order);
-    this.#unwatch = hub.watch((record) => this.#changed(record));
     const { promise, resolve } = Promise.withResolvers<void>();
     if (writer.closed.aborted) resolve();
     else writer.closed.addEventListener("abort", () => resolve(), { once: true });
@@ -186,10 +191,13 @@ class EventStream {
     this.#subscription?.add(turnsOf(id), after);
   }
 
-  /** Sends, once, that events are lost: a client of OpenCode then reads everything anew. */
   #lost(): void {
-    if (this.#hasLost) return;
+    if (!this.#hasLost) this.#sendLost();
     this.#hasLost = true;
+  }
+
+  /** Sends that events are lost: a client of OpenCode then reads everything anew. */
+  #sendLost(): void {
     const event = { type: "server.instance.disposed", properties: { directory: "" } };
     this.#sendNow(event, contentId(`${event.type}${this.#opened}`));
   }
@@ -227,7 +235,7 @@ class EventStream {
   #take(event: LoggedEvent): void | Promise<void> {
     const followed =
       this.#followed.get(event.session) ?? this.#followed.get(event.session.replace(/^turns:/, ""));
-    if (!followed) return;
+    if (!followed || !this.#maySee(followed.record)) return;
     const { transcript } = followed;
     if (!transcript) return this.#folded(followed, event);
     const made = transcript.take(event);

@@ -4,7 +4,7 @@ import type { Hosting, SessionRecord } from "@reins/host";
 import { errorMessage } from "@reins/kit";
 import { required } from "../access/authenticator.ts";
 import type { Log } from "../limits.ts";
-import { HttpProblem } from "../problems.ts";
+import { callerProblems, HttpProblem } from "../problems.ts";
 import type { AuthorizedCall, RawResponse, Router, Routes } from "../routes/router.ts";
 import { mountDescription } from "./description.ts";
 import { type PromptFailure, streamEvents } from "./event-stream.ts";
@@ -39,8 +39,8 @@ export function opencodeRoutes({ hosting: open, defaultAgent = "native", log }: 
   const context: OpenCodeContext = {
     ...{ hosting, defaultAgent },
     folderOf: async (call) => {
-      const named = namedFolder(call);
-      return named ?? (await hosting()).host.folders.defaultFor(call.principal);
+      const { folders } = (await hosting()).host;
+      return namedFolder(call) ?? callerProblems(() => folders.defaultFor(call.principal));
     },
   };
   const failures = new Set<(failure: PromptFailure) => void>();
@@ -108,8 +108,7 @@ function mountSessions(router: Router, { hosting, defaultAgent, folderOf }: Open
     const opened = await hosting();
     if (!opened.catalogue.entries.some(({ id }) => id === agent))
       throw new HttpProblem("invalid", `there is no agent ${agent}`);
-    const cwd = await throughHub(opened, { principal }, () => folderOf(call));
-    const params = { cwd, mcpServers: [], _meta: { reins: { agent } } };
+    const params = { cwd: await folderOf(call), mcpServers: [], _meta: { reins: { agent } } };
     const id = await throughHub(opened, { principal, agent }, async (connection) => {
       const { sessionId } = readResult("session/new", await connection.request("session/new", params, NONE));
       if (sessionId !== undefined && title !== undefined)

@@ -6,6 +6,7 @@ import { hookAgents } from "../packages/agents/src/hooks/hook-agents.ts";
 import { EventType, SPECIALISED_EVENT_TYPES } from "../packages/ahp/src/protocol/event.ts";
 import { agentsOperations } from "../packages/api/src/agents.ts";
 import { fileOperations } from "../packages/api/src/files.ts";
+import { opencodeOperations } from "../packages/api/src/opencode.ts";
 import { graphOperations, runOperations } from "../packages/api/src/runs.ts";
 import {
   commandOperations,
@@ -25,6 +26,7 @@ import {
   HOOK_DOORS,
   MCP_AGENT_DOORS,
   MCP_SERVER_DOORS,
+  OPENCODE_DOORS,
   PROMPT_DOORS,
   RUN_DOORS,
   SANDBOX_DOORS,
@@ -203,6 +205,11 @@ test("the routes of Sandbox Agent have a row for every operation of the API", ()
   const all = { ...sandboxAcpOperations, ...configOperations, ...commandOperations };
   const ids = Object.values(all).map(({ id }) => id);
   expect(Object.keys(SANDBOX_DOORS).toSorted()).toEqual(ids.toSorted());
+});
+
+test("the routes of OpenCode have a row for every operation of the API", () => {
+  const ids = Object.values(opencodeOperations).map(({ id }) => id);
+  expect(Object.keys(OPENCODE_DOORS).toSorted()).toEqual(ids.toSorted());
 });
 
 test("HAAK has a row for every message that its gateway answers, and for no other", async () => {

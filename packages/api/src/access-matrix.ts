@@ -78,6 +78,20 @@ const SHARED: Readonly<Record<keyof typeof SHARING, string>> = {
     POST /v1/processes/{id}/terminal/resize {id}
     DELETE /v1/skills/trust/{digest} {digest}`,
   "owner and admins": `
+    GET /opencode/session/{session} {session}
+    PATCH /opencode/session/{session} {session}
+    DELETE /opencode/session/{session} {session}
+    GET /opencode/session/{session}/children {session}
+    GET /opencode/session/{session}/todo {session}
+    GET /opencode/session/{session}/diff {session}
+    GET /opencode/session/{session}/message {session}
+    GET /opencode/session/{session}/message/{message} {session}
+    GET /opencode/session/{session}/message/{message} {message}
+    POST /opencode/session/{session}/abort {session}
+    POST /opencode/session/{session}/command {session}
+    POST /opencode/session/{session}/fork {session}
+    POST /opencode/session/{session}/message {session}
+    POST /opencode/session/{session}/prompt_async {session}
     DELETE /v1/connections/{id} {id}
     GET /v1/fs/entries session_id
     DELETE /v1/fs/entry session_id
@@ -104,9 +118,13 @@ const SHARED: Readonly<Record<keyof typeof SHARING, string>> = {
     GET /v1/sessions/{id} {id}
     GET /v1/sessions/{id}/tools {id}`,
   "owner and admins, in a list": `
+    GET /opencode/session directory
     GET /v1/runs session
     GET /v1/sessions cwd`,
   "owner and who answers": `
+    POST /opencode/permission/{permission}/reply {permission}
+    POST /opencode/session/{session}/permissions/{permission} {session}
+    POST /opencode/session/{session}/permissions/{permission} {permission}
     POST /v1/approvals/{id}/answer {id}
     DELETE /v1/grants/{id} {id}`,
   "owner and who answers, in a list": `
@@ -119,6 +137,11 @@ const SHARED: Readonly<Record<keyof typeof SHARING, string>> = {
     GET /v1/mailbox/{agent} {agent}
     GET /v1/mcp/pins server`,
   "folders of the tenant": `
+    GET /opencode/file directory
+    GET /opencode/file path
+    GET /opencode/file/content directory
+    GET /opencode/file/content path
+    POST /opencode/session directory
     DELETE /v1/config/mcp directory
     GET /v1/config/mcp directory
     PUT /v1/config/mcp directory

@@ -54,6 +54,7 @@ export { mcpOperations, ToolPin } from "./mcp.ts";
 export { MemoryFact, memoryOperations } from "./memory.ts";
 export { metricsOperations, Overview } from "./metrics.ts";
 export { openApi } from "./openapi.ts";
+export { type OpenCodePrompt, type OpenCodePromptPart, opencodeOperations } from "./opencode.ts";
 export {
   ACP_CONNECTION,
   ACP_SESSION,

@@ -14,6 +14,7 @@ import { mailboxOperations } from "./mailbox.ts";
 import { mcpOperations } from "./mcp.ts";
 import { memoryOperations } from "./memory.ts";
 import { metricsOperations } from "./metrics.ts";
+import { opencodeOperations } from "./opencode.ts";
 import type { Operation } from "./operation.ts";
 import { policyOperations } from "./policy.ts";
 import { studyOperations } from "./policy-study.ts";
@@ -53,6 +54,7 @@ export const agentOperations: readonly Operation[] = [
   sandboxAcpOperations,
   configOperations,
   commandOperations,
+  opencodeOperations,
 ].flatMap((group): readonly Operation[] => Object.values(group));
 
 /** The operations on what agents share and leave behind, whether or not any runs. */

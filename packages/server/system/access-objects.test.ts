@@ -17,6 +17,9 @@ const home = agentsForAll({ rules: RULES, hosting: { killSocket: true } });
 const NOT_OWNED: Readonly<Record<string, string>> = {
   "DELETE /v1/acp/{server} {server}": "each caller has its own of a name",
   "POST /v1/acp/{server} {server}": "each caller has its own of a name",
+  "GET /opencode/{part} {part}": "the name of an answer",
+  "GET /opencode/{part}/{detail} {detail}": "the name of an answer",
+  "GET /opencode/{part}/{detail} {part}": "the name of an answer",
   "POST /v1/mailbox/{agent}/read {agent}": "each tenant has its own mailboxes",
   "POST /v1/agents/{agent}/processes/{process}/restart {agent}": "the process decides",
   "GET /v1/memory workspace": "a mark of the caller's own facts",

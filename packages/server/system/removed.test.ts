@@ -47,15 +47,3 @@ test("other methods of removed paths respond with 404 or 405", async () => {
   expect((await served.ask("GET", "/v1/sessions/s1/messages")).status).toBe(404);
   expect((await served.ask("DELETE", "/v1/agents/claude/models")).status).toBe(404);
 });
-
-test.each([
-  ["GET", "/opencode"],
-  ["GET", "/opencode/session"],
-  ["POST", "/opencode/session/s1/message"],
-  ["DELETE", "/opencode/session/s1"],
-])("%s %s responds with 501", async (method, path) => {
-  const served = await Served.open(harness());
-  const answer = await served.ask(method, path);
-  expect(answer).toMatchObject({ status: 501, body: { code: "not_implemented", status: 501 } });
-  expect(answer.headers["content-type"]).toBe("application/problem+json");
-});

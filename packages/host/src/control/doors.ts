@@ -328,6 +328,38 @@ export const SANDBOX_DOORS = {
   resize_command_terminal: OWN_COMMANDS,
 } as const satisfies Doors;
 
+const DESCRIBES: Door = { none: "describes the server, and reads nothing of a caller" };
+const ANSWERS: Door = { none: "is a person's answer to a question, on the record" };
+
+/** Operations of our API for clients of OpenCode. */
+export const OPENCODE_DOORS = {
+  opencode_create_session: SESSION_START,
+  opencode_fork_session: SESSION_START,
+  opencode_list_sessions: OWN_RECORDS,
+  opencode_session_status: OWN_RECORDS,
+  opencode_get_session: OWN_RECORDS,
+  opencode_update_session: { none: "changes a title that only clients read" },
+  opencode_delete_session: ENDS,
+  opencode_abort_session: ENDS,
+  opencode_session_children: OWN_RECORDS,
+  opencode_session_todo: OWN_RECORDS,
+  opencode_session_diff: OWN_RECORDS,
+  opencode_list_messages: OWN_RECORDS,
+  opencode_get_message: OWN_RECORDS,
+  opencode_prompt: { point: "prompt" },
+  opencode_prompt_async: { point: "prompt" },
+  opencode_command: { point: "prompt" },
+  opencode_list_permissions: OWN_RECORDS,
+  opencode_reply_permission: ANSWERS,
+  opencode_respond_permission: ANSWERS,
+  opencode_events: OWN_RECORDS,
+  opencode_global_events: OWN_RECORDS,
+  opencode_about: DESCRIBES,
+  opencode_about_more: DESCRIBES,
+  opencode_list_files: FILE_ACCESS,
+  opencode_read_file: FILE_ACCESS,
+} as const satisfies Doors;
+
 /** Messages of HAAK's `/ws`. */
 export const HAAK_DOORS = {
   "session.init": SESSION_START,

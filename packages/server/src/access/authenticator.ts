@@ -83,7 +83,8 @@ export class RequestAuthenticator {
     { upgrades = false, anonymous }: AuthenticateOptions = {},
   ): Caller | Promise<Caller> {
     if (context.operator) return OPERATOR;
-    const credential = upgrades ? upgradeCredential(request, true) : credentialInHeaders(request);
+    const shown = upgrades ? upgradeCredential(request, true) : credentialInHeaders(request);
+    const credential = shown ?? passwordOf(request);
     if (credential) return this.#ofToken(credential, request);
     const login = cookieIn(request, this.#options.access.cookie);
     if (login !== undefined) return this.#ofLogin(login, request, upgrades);
@@ -175,6 +176,14 @@ export class RequestAuthenticator {
     if (known) return known;
     throw new HttpProblem("unauthenticated", "a bearer token, an x-api-key or a login is needed", ASK);
   }
+}
+
+/** The token that a client of OpenCode sends as its password. */
+function passwordOf(request: IncomingMessage): Credential | undefined {
+  if (!pathOf(request).startsWith("/opencode/")) return undefined;
+  const encoded = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(request.headers.authorization ?? "")?.[1] ?? "";
+  const [, value = ""] = /^[^:]*:(.+)$/.exec(Buffer.from(encoded, "base64").toString()) ?? [];
+  return value === "" ? undefined : { kind: "bearer", value };
 }
 
 /** An unauthenticated client does not learn why tokens cannot be checked. */

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import { type ConnectionLimits, CurrentConnections } from "../connections/connections.ts";
 import { type GatewayLimits, type Log, settleLimits } from "../limits.ts";
+import { opencodeRoutes } from "../opencode/opencode-routes.ts";
 import type { Routes } from "../routes/router.ts";
 import { commandRoutes } from "../v1/commands.ts";
 import { configRoutes } from "../v1/config.ts";
@@ -38,7 +39,7 @@ const DEFAULT_LIMITS: ConnectionLimits = {
   perPrincipal: 4_000,
 };
 
-/** The routes of `/v1/rpc`, `/acp`, sessions and connections. */
+/** The routes of `/v1/rpc`, `/acp`, `/opencode`, sessions and connections. */
 export function agentRoutes(options: AgentRoutesOptions): readonly Routes[] {
   const { harness, hosting, log, defaultAgent, clock = systemClock } = options;
   const limits = { ...DEFAULT_LIMITS, ...settleLimits(options.limits), ...options.limits };
@@ -53,6 +54,7 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Routes[] {
     acpServerRoutes(current),
     configRoutes(hosting),
     commandRoutes(hosting, { harness, clock, limits }),
+    opencodeRoutes({ hosting, defaultAgent, log }),
     skillRoutes(async () => {
       const { skills, host } = await hosting();
       return { skills, folders: host.folders };

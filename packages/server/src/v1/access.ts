@@ -167,13 +167,11 @@ const REMOVED: readonly (readonly [method: "GET" | "POST", path: string])[] = [
   ["GET", "/v1/agents/:agent/modes"],
 ];
 
-/** Responds with 410 to an earlier API, and with 501 to one that is not implemented. */
+/** Responds with 410 to an earlier API. */
 export const removedRoutes: Routes = {
   name: "removed",
   mount(router) {
     const gone = () => new HttpProblem("gone", "v1 API removed; use /v1");
     for (const [method, path] of REMOVED) router.reject(path, method, gone);
-    const later = () => new HttpProblem("not_implemented", "OpenCode's API is not served yet");
-    for (const path of ["/opencode", "/opencode/*"]) router.reject(path, undefined, later);
   },
 };

@@ -198,19 +198,23 @@ export class CommandService {
     try {
       const command = await this.#decided(caller, request);
       this.#running.add(command);
-      void command.ended.then(() => this.#over(command, caller.principal));
+      void command.ended.then(() => {
+        this.#running.delete(command);
+        this.#forgetPace(caller.principal);
+      });
       if (this.#isClosed) await command.stop();
       return command;
     } finally {
       const left = (this.#starting.get(id) ?? 1) - 1;
       if (left > 0) this.#starting.set(id, left);
       else this.#starting.delete(id);
+      this.#forgetPace(caller.principal);
     }
   }
 
-  #over(command: RunningCommand, principal: Principal): void {
-    this.#running.delete(command);
-    if (![...this.#running].some((one) => one.isOf(principal))) this.#paces.delete(principal.id);
+  #forgetPace(principal: Principal): void {
+    const isUsed = this.#starting.has(principal.id) || [...this.#running].some((one) => one.isOf(principal));
+    if (!isUsed) this.#paces.delete(principal.id);
   }
 
   async #decided(caller: FileCaller, request: CommandRequest): Promise<RunningCommand> {

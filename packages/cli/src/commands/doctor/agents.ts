@@ -1,4 +1,4 @@
-import { findNpm } from "@reins/agents";
+import { findNpm, hookAgents, hookState } from "@reins/agents";
 import { detectSandbox } from "@reins/runner";
 import { foundCredentials } from "@reins/server";
 import { HomeAgents } from "../../hosting/home-agents.ts";
@@ -18,6 +18,19 @@ export const agentsCheck: Check = async ({ home, environment }) => {
       ? [note("only the built-in one is installed", "To install one: reins agents install claude")]
       : found.map(agentFinding)),
   ];
+};
+
+/** The hooks of agents in terminals, as far as any are installed. */
+export const hooksCheck: Check = async ({ home, environment, userHome }) => {
+  const all = await Promise.all(
+    hookAgents().map(async (agent) => {
+      const { installed, path } = await hookState({ agent, home, environment, userHome });
+      if (installed === "no") return [];
+      if (installed === "yes") return [fine(`${agent.id} asks by the hooks in ${path}`)];
+      return [wrong(`the hooks of ${agent.id} in ${path} are not whole`, `reins hooks install ${agent.id}`)];
+    }),
+  );
+  return all.flat();
 };
 
 function npmFinding(environment: NodeJS.ProcessEnv): Finding[] {

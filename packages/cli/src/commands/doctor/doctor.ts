@@ -3,7 +3,7 @@ import { errorMessage } from "@reins/kit";
 import { command, HOME } from "../../command.ts";
 import { EXIT } from "../../errors.ts";
 import { printableLine, table } from "../../printable.ts";
-import { agentsCheck, credentialsCheck, reachCheck, sandboxCheck } from "./agents.ts";
+import { agentsCheck, credentialsCheck, hooksCheck, reachCheck, sandboxCheck } from "./agents.ts";
 import { type Check, type CheckContext, type Finding, wrong } from "./check.ts";
 import { auditCheck, telemetryCheck } from "./exports.ts";
 import { databaseCheck, homeCheck, keysCheck, vaultCheck } from "./home.ts";
@@ -22,6 +22,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   constitution: constitutionCheck,
   roster: rosterCheck,
   agents: agentsCheck,
+  hooks: hooksCheck,
   credentials: credentialsCheck,
   sandbox: sandboxCheck,
   reach: reachCheck,
@@ -36,7 +37,7 @@ export const doctorCommand = command({
     "Checks whether this machine and this home have what Reins needs, and shows how to repair what is wrong.",
   inputs: { home: HOME, json: ["--json", "print the findings as JSON"] },
   note: `Checks Node, the home, keys, the database, disk, the port or the running Reins, the
-constitution, the roster, agents and their credentials, the sandbox, whether an
+constitution, the roster, agents, their hooks and credentials, the sandbox, whether an
 agent could reach Reins itself, the browser, OpenID issuers, exports and telemetry. Changes nothing.`,
   examples: ["reins doctor", `reins doctor --json | jq '.findings[] | select(.state != "fine")'`],
   codes: { done: "nothing is wrong", failed: "something is", usage: "wrong usage" },

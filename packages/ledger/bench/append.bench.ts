@@ -8,7 +8,7 @@ import { RawSqlite, type Row } from "./raw-sqlite.ts";
 import { verdict } from "./sample.ts";
 
 /** Appends from many producers at once, each waiting for its entry to be on disk before it makes the next. */
-async function appendAll(ledger: Ledger, producers: number, count: number): Promise<number> {
+export async function appendAll(ledger: Ledger, producers: number, count: number): Promise<number> {
   let next = 0;
   const start = performance.now();
   const produce = async (producer: number) => {
@@ -28,7 +28,7 @@ function writeAll(raw: RawSqlite, rows: readonly Row[], size: number): number {
   return rows.length / ((performance.now() - start) / 1_000);
 }
 
-async function rowsOf({ ledger }: Home, count: number): Promise<Row[]> {
+export async function rowsOf({ ledger }: Home, count: number): Promise<Row[]> {
   const rows: Row[] = [];
   for (let after = -1; rows.length < count; ) {
     const page = await ledger.readStored({ after, quality: "policy_verdict", limit: 10_000 });
@@ -45,7 +45,7 @@ async function rowsOf({ ledger }: Home, count: number): Promise<Row[]> {
   return rows.slice(0, count);
 }
 
-const median = (values: number[]) =>
+export const median = (values: number[]) =>
   values.sort((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0;
 
 async function throughput(producers: number, count: number, rounds: number): Promise<BenchRow> {

@@ -76,9 +76,15 @@ export class PostgresServer {
 
   /** Runs a statement as its superuser. */
   async run(sql: string): Promise<void> {
+    const client = await this.connect();
+    await client.query(sql).finally(() => client.end());
+  }
+
+  /** A connection of its superuser. */
+  async connect(): Promise<pg.Client> {
     const client = new pg.Client({ connectionString: this.address("public").replace(/\?.*/, "") });
     await client.connect();
-    await client.query(sql).finally(() => client.end());
+    return client;
   }
 
   /** Ends it, giving it and its children no time for anything. */
@@ -141,7 +147,7 @@ export class PostgresServer {
       "-days",
       "1",
     ];
-    const named = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
+    const named = ["-subj", "/CN=another.example.com", "-addext", "subjectAltName=IP:127.0.0.1"];
     await run("openssl", [...made, ...named, "-keyout", `${key}`, "-out", `${certificate}`]);
     if (USER.uid !== undefined) chownSync(`${key}`, USER.uid, USER.gid);
     await run("chmod", ["a+r", `${certificate}`]);

@@ -33,15 +33,14 @@ export {
   sign,
 } from "./approvals/webhooks/webhook.ts";
 export type {
-  CallEnd,
   Decided,
   GatherFacts,
-  OpenCall,
   RequestContext,
   TargetState,
   Workspace,
 } from "./decision/decision.ts";
 export { Harnesses } from "./decision/harnesses.ts";
+export type { CallEnd, OpenCall } from "./decision/open-calls.ts";
 
 export { Supervisor, type SupervisorObserver, type SupervisorOptions } from "./decision/supervisor.ts";
 export {

@@ -11,21 +11,18 @@ import {
 } from "@reins/policy";
 import type { Store } from "@reins/store";
 import type { Approvals } from "../approvals/approvals.ts";
-import type { Limits } from "../limits/limits.ts";
+import type { Limits, Reservation } from "../limits/limits.ts";
 import type { Usage } from "../limits/tables.ts";
 import { type TenantState, TenantStates } from "../limits/tenant-states.ts";
 import type { Buffered } from "../record/buffered-records.ts";
 import { type Commitment, type VerdictRecord, VerdictWriter } from "../record/record.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import {
-  type CallEnd,
   type Decided,
   type DecisionRequest,
   type GatherFacts,
   type InputState,
   inputFor,
-  type OpenCall,
-  OpenCalls,
   PendingDecision,
   payloadFault,
   type RequestContext,
@@ -33,6 +30,7 @@ import {
   type Unrecorded,
 } from "./decision.ts";
 import { askHarnesses, type Harnesses } from "./harnesses.ts";
+import { type CallEnd, type OpenCall, OpenCalls } from "./open-calls.ts";
 import { askPeople, modify } from "./waiting-stages.ts";
 
 /** What a supervisor decides with. */
@@ -187,6 +185,13 @@ export class Supervisor {
     const time_ms = Math.max(usage.time_ms ?? 0, this.#clock.now().getTime() - call.at);
     await this.#states.settle(subject.tenant, call.uses, { ...usage, time_ms });
     return call;
+  }
+
+  /** How much of its budgets is left for a call under way that reserved some; nothing for one that is over. */
+  roomFor(subject: Subject, entry: string): Reservation {
+    const call = this.#open.find(subject, entry);
+    const { limits } = this.#states.held.get(subject.tenant)?.state ?? {};
+    return call && limits ? limits.roomFor(call.uses, this.#clock.now().getTime()) : { tokens: 0, cost: 0 };
   }
 
   /** Reports a turn that ended to observers, with all that it used. */
@@ -371,7 +376,9 @@ async function writeAllowed(
     const entry = entries[0]?.cid;
     if (changes.length > 0) approvals.announce();
     const { event_type, at, action } = input;
-    if (entry !== undefined) open.add(request.subject, { entry, tool: action.tool, event_type, uses, at });
+    const isReserved = request.requestContext.reserves !== undefined;
+    if (entry !== undefined)
+      open.add(request.subject, { entry, tool: action.tool, event_type, uses, at, isReserved });
     return { ...record.decided, entry };
   } catch (error) {
     state.history.takeBack(input);

@@ -11,6 +11,7 @@ import {
   configOperations,
   sandboxAcpOperations,
 } from "../packages/api/src/sandbox-agent.ts";
+import { GATEWAY_METHODS } from "../packages/gateway/src/dialects.ts";
 import { ExecutorType } from "../packages/graph/src/declaration/grammar.ts";
 import {
   AGENT_DOORS,
@@ -23,6 +24,7 @@ import {
   HAAK_DOORS,
   MCP_AGENT_DOORS,
   MCP_SERVER_DOORS,
+  MODEL_DOORS,
   PROMPT_DOORS,
   RUN_DOORS,
   SANDBOX_DOORS,
@@ -112,6 +114,10 @@ describe("ACP", () => {
 
 /** Names in that form that are no methods: tools in rules, and what Reins sends to clients. */
 const NO_METHODS = ["_sandboxagent/session/ended", "session/subagent", "session/unprompted_turn"];
+
+test("the gateway to models serves exactly the methods that have a row", () => {
+  expect(GATEWAY_METHODS.map(({ name }) => name).toSorted()).toEqual(Object.keys(MODEL_DOORS).toSorted());
+});
 
 describe("MCP", () => {
   test("has a row for every request and notification of the specification", async () => {

@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import { ProviderKeys } from "@reins/gateway";
 import { errorMessage } from "@reins/kit";
 import { Redactor } from "@reins/supervisor";
 import { loadCatalogue } from "../hosting/home-agents.ts";
@@ -12,13 +13,14 @@ interface SecretSources {
 }
 
 /**
- * Redacts secrets of known formats, the credentials of agents, the secrets of webhooks and exports, and what `reins.yaml` names.
+ * Redacts secrets of known formats, the credentials of agents, keys of providers, secrets of webhooks and exports, and what `reins.yaml` names.
  */
 export async function homeRedactor({ home, environment, file }: SecretSources): Promise<Redactor> {
   const { redact, webhooks, audit = [] } = file;
   const { credentialVariables } = loadCatalogue(home, await readAgentsFile(home));
   const values = [
     ...[...credentialVariables, ...redact.variables].flatMap((name) => environment[name] || []),
+    ...(await new ProviderKeys(home).secrets()),
     ...webhooks.map(({ secret }) => secret),
     ...audit.flatMap(({ secret = [], headers }) => [secret, Object.values(headers)].flat()),
     ...(await Promise.all(redact.files.map((path) => linesOf(home, path)))).flat(),

@@ -32,6 +32,7 @@ export async function runTurn(
     session.cost,
   );
   turn.promptedBy = by;
+  if (session.context.isMetered) turn.counted = { tokens: 0, cost: 0 };
   const { promise, resolve: onOver } = Promise.withResolvers<void>();
   session.beginTurn(turn);
   session.turnOver = promise;
@@ -300,7 +301,7 @@ async function finish(
   await turn.written();
   const completed_at = session.context.now().toISOString();
   noteRun(session, turn, runEnd(stop_reason), { metadata: { stop_reason } });
-  const end = { stop_reason, completed_at, usage: { ...usage, ...usageIn(answer) } };
+  const end = { stop_reason, completed_at, usage: { ...usage, ...(turn.counted ? {} : usageIn(answer)) } };
   forwardIn(session, "post_response", { stop_reason, usage: end.usage });
   const { harness, onFault } = session.context;
   const draft = harness.redacted(turnDraft(subject, turn, end));

@@ -122,7 +122,8 @@ export class GovernedControl implements ControlPort {
     call: Pick<ControlCall, "sessionId">,
   ): Promise<void> {
     const session = this.#sessionOf(call);
-    if (session) await chargePrompt(session, usage);
+    // What the gateway counts is charged there.
+    if (session) await chargePrompt(session, session.context.isMetered ? {} : usage);
   }
 
   /** What is decided about a request to a model; nothing where the defaults have a say. */

@@ -13,6 +13,7 @@ import {
   configOperations,
   sandboxAcpOperations,
 } from "../packages/api/src/sandbox-agent.ts";
+import { GATEWAY_METHODS } from "../packages/gateway/src/dialects.ts";
 import { ExecutorType } from "../packages/graph/src/declaration/grammar.ts";
 import {
   AGENT_DOORS,
@@ -26,6 +27,7 @@ import {
   HOOK_DOORS,
   MCP_AGENT_DOORS,
   MCP_SERVER_DOORS,
+  MODEL_DOORS,
   OPENCODE_DOORS,
   PROMPT_DOORS,
   RUN_DOORS,
@@ -139,6 +141,10 @@ describe("hooks of agents in terminals", () => {
         Object.entries(AHP_DOORS).find(([name]) => name === to)?.[1],
       ]);
   });
+});
+
+test("the gateway to models serves exactly the methods that have a row", () => {
+  expect(GATEWAY_METHODS.map(({ name }) => name).toSorted()).toEqual(Object.keys(MODEL_DOORS).toSorted());
 });
 
 describe("MCP", () => {

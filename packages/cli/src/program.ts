@@ -80,6 +80,10 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: () => P
     "find the tools of a session, as the model would",
     async () => (await import("./commands/tools.ts")).toolsCommand,
   ],
+  keys: [
+    "keep the keys of model providers for the gateway",
+    async () => (await import("./commands/keys.ts")).keysCommand,
+  ],
   token: ["create, list and revoke tokens", async () => (await import("./commands/token.ts")).tokenCommand],
   user: ["add, change, remove and list users", async () => (await import("./commands/user.ts")).userCommand],
   service: [

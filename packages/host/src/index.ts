@@ -15,6 +15,7 @@ export { isFinal, type ToolCall, ToolCalls } from "./governor/tool-calls.ts";
 export { toolNameOf } from "./governor/tool-name.ts";
 export type { HostedAgent } from "./hosting/agent-host.ts";
 export { Hosting, type HostingOptions, type InstallGovernor } from "./hosting/hosting.ts";
+export { type GatewayUse, ModelAccess } from "./hosting/model-access.ts";
 export { hostTables } from "./hosting/tables.ts";
 export { type Answered, Connection, Conversation } from "./hub/connection.ts";
 export { type AgentMethods, modelsOf } from "./hub/extensions.ts";

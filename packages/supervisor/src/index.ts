@@ -33,11 +33,9 @@ export {
   sign,
 } from "./approvals/webhooks/webhook.ts";
 export type {
-  CallEnd,
   Decided,
   DecisionRequest,
   GatherFacts,
-  OpenCall,
   RequestContext,
   TargetState,
   Workspace,
@@ -50,6 +48,7 @@ export type {
   StartedTurn,
   SupervisorObserver,
 } from "./decision/observer.ts";
+export type { CallEnd, OpenCall } from "./decision/open-calls.ts";
 export { Supervisor, type SupervisorOptions } from "./decision/supervisor.ts";
 export {
   problemOf,

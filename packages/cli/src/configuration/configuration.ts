@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { ModelPrice } from "@reins/gateway";
 import type { HostingOptions } from "@reins/host";
 import type { OidcSettings } from "@reins/server/oidc";
 import { z } from "zod";
@@ -7,6 +8,7 @@ import { CliError, isNotFound } from "../errors.ts";
 import { IssuersSettings, QuotasSettings } from "./access.ts";
 import { AuditSettings, TelemetrySettings } from "./exports.ts";
 import { McpSettings } from "./mcp-servers.ts";
+import { GatewaySettings } from "./model-access.ts";
 import { ToolSearch, toolSearchSettings } from "./tool-search.ts";
 
 /** Parses a YAML file; a missing one counts as empty. */
@@ -64,14 +66,6 @@ const Webhook = z.strictObject({
 
 /** What a confined agent can reach. */
 const Network = z.union([z.enum(["open", "off"]), z.strictObject({ hosts: z.array(z.string()).min(1) })]);
-
-const Dollars = z.number().min(0);
-const Price = z.strictObject({
-  input: Dollars,
-  output: Dollars,
-  cache_read: Dollars.optional(),
-  cache_write: Dollars.optional(),
-});
 
 const SkillLayer = z.enum(["cli", "env", "project", "manifest", "user", "package", "system", "host"]);
 const SkillNamespace = z.string().regex(/^[A-Za-z0-9][\w.-]*(?:\/[A-Za-z0-9][\w.-]*)*$/);
@@ -181,7 +175,7 @@ const Configuration = z.strictObject({
       /** Whether a long turn continues without a question. */
       may_spend: z.boolean().optional(),
       /** The price of models in dollars per million tokens, by id or name; limits on `cost` use it. */
-      prices: z.record(z.string().min(1), Price).default({}),
+      prices: z.record(z.string().min(1), ModelPrice).default({}),
       /** How many tools are kept out of prompts and found. */
       tool_search: ToolSearch.optional(),
     })
@@ -244,6 +238,8 @@ const Configuration = z.strictObject({
       services: z.record(ExecutorName, Service).default({}),
     })
     .prefault({}),
+  /** Which agents reach their models through Reins, with its keys. */
+  gateway: GatewaySettings,
   /** MCP servers of all sessions. */
   mcp: McpSettings,
   /** Agents that the operating system confines to their folders, by id; `*` is all. */

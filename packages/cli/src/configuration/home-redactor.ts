@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import { ProviderKeys } from "@reins/gateway";
 import { errorMessage } from "@reins/kit";
 import { Redactor } from "@reins/supervisor";
 import { postgresOf } from "../home-database.ts";
@@ -15,14 +16,15 @@ interface SecretSources {
 }
 
 /**
- * Redacts secrets of known formats, the credentials of agents, the secrets of webhooks, exports and telemetry, the password
- * of the database, and what `reins.yaml` names.
+ * Redacts secrets of known formats, the credentials of agents, keys of providers, the secrets of webhooks, exports and
+ * telemetry, the password of the database, and what `reins.yaml` names.
  */
 export async function homeRedactor({ home, environment, file }: SecretSources): Promise<Redactor> {
   const { redact, webhooks, audit = [], telemetry } = file;
   const { credentialVariables } = loadCatalogue(home, await readAgentsFile(home));
   const values = [
     ...[...credentialVariables, ...redact.variables].flatMap((name) => environment[name] || []),
+    ...(await new ProviderKeys(home).secrets()),
     ...webhooks.map(({ secret }) => secret),
     ...[(await postgresOf(home, environment))?.password ?? []].flat(),
     ...audit.flatMap(({ secret = [], headers }) => [secret, Object.values(headers)].flat()),

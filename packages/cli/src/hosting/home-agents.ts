@@ -25,7 +25,15 @@ import { mcpServersFor } from "../configuration/mcp-servers.ts";
 
 type AgentConfiguration = Pick<
   Configuration,
-  "confine" | "native" | "graphs" | "skills" | "agent_idle" | "cancel_grace" | "retention" | "tenants"
+  | "confine"
+  | "gateway"
+  | "native"
+  | "graphs"
+  | "skills"
+  | "agent_idle"
+  | "cancel_grace"
+  | "retention"
+  | "tenants"
 >;
 
 const MINUTE_MS = 60_000;
@@ -43,6 +51,8 @@ export class HomeAgents {
   readonly idleMs: number | undefined;
   readonly cancelGraceMs: number | undefined;
   readonly retentionMs: number;
+  /** Which agents reach their models through Reins. */
+  readonly gateway: Configuration["gateway"];
   readonly native: HostingOptions["native"];
   readonly graphs: HostingOptions["graphs"];
   readonly skills: NonNullable<HostingOptions["skills"]>;
@@ -63,6 +73,7 @@ export class HomeAgents {
     serversFor: NonNullable<HostingOptions["serversFor"]>,
     {
       confine,
+      gateway,
       native,
       graphs,
       skills,
@@ -87,6 +98,7 @@ export class HomeAgents {
     this.#pass = file.pass;
     this.#protocol = new Set(file.protocol);
     this.#confine = confine;
+    this.gateway = gateway;
     this.tenants = tenantRoots(home, tenants);
     this.native = nativeSettings(native);
     this.graphs = graphSettings(graphs);

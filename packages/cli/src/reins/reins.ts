@@ -19,6 +19,7 @@ import { type PolicyStatus, writeFirstFiles } from "@reins/supervisor";
 import { type Configuration, readConfiguration } from "../configuration/configuration.ts";
 import { telemetrySettings } from "../configuration/exports.ts";
 import { homeRedactor } from "../configuration/home-redactor.ts";
+import { modelAccess } from "../configuration/model-access.ts";
 import { namedPolicyFiles, type PolicyFileFlags } from "../configuration/policy-files.ts";
 import { startAuditExports } from "../hosting/audit-exports.ts";
 import { HomeAgents } from "../hosting/home-agents.ts";
@@ -86,7 +87,10 @@ export async function openHome(options: HomeOptions & { readonly haak?: HaakSett
     openLedger: async () => recorded(await opening, [...lost, ...lossTexts(options)], log),
     onPolicy: (status) => logPolicy(status, log),
     onError,
-    hosting: hostingOptions(agents, options),
+    hosting: {
+      ...hostingOptions(agents, options),
+      models: modelAccess(home, agents.gateway, process.env, onError),
+    },
     ...(haak && { haak: { ...haak, isInstalled: (agent: string) => agents.isInstalled(agent) } }),
   });
   const { origin } = reins.ledger;

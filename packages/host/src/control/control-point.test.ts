@@ -32,6 +32,16 @@ const POINTS: {
     tool: "session/prompt",
     payload: { prompt: "[tool_call outside of every turn]", message_count: 0 },
   },
+  model_call: {
+    point: {
+      kind: "model_call",
+      payload: { tool_name: "model/call", arguments: { model: "m" }, tokens_used: 3 },
+      reserves: { tokens: 10, cost: 1 },
+    },
+    event: "pre_prompt",
+    tool: "model/call",
+    payload: { tool_name: "model/call", arguments: { model: "m" }, tokens_used: 3 },
+  },
   tool_call: {
     point: {
       kind: "tool_call",

@@ -10,6 +10,7 @@ import type {
   Subject,
 } from "@reins/supervisor";
 import { delegationLimits } from "./delegation-limits.ts";
+import type { ModelCallPoint } from "./model-call.ts";
 import { beyondScope, unseenChange } from "./mutation-scope.ts";
 import type { SubjectScope } from "./scope.ts";
 
@@ -97,6 +98,7 @@ export type ControlPoint =
   | Action<"agent_command">
   /** The start of a session: new, load, resume or fork. */
   | (Action<"session_start"> & Reach & { readonly origin: Origin })
+  | ModelCallPoint
   /**
    * What an agent did without a verdict before. `tools` is whose tool table names it; `seen` is absent for work outside of
    * every turn, which is recorded by its verdict alone.
@@ -165,6 +167,7 @@ const OBSERVED: Traits = { ...ACTION, event_type: "post_action", level: "observe
 const TRAITS: Readonly<Record<ControlPoint["kind"], Traits>> = {
   prompt: { ...ACTION, event_type: "pre_prompt", level: "agent", modified: "applied" },
   unprompted_work: { ...OBSERVED, event_type: "pre_prompt" },
+  model_call: { ...ACTION, event_type: "pre_prompt" },
   tool_call: { ...ACTION, level: "agent", tools: "agent", modified: "by_profile" },
   file_access: ACTION,
   advice: { ...ACTION, event_type: "context_perception" },
@@ -291,6 +294,7 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
       ...(beyond !== undefined && { bounds: () => beyond }),
       ...((limit || insists !== undefined || repeats) && { mustAsk }),
       ...(point.kind === "graph_action" && { commits: point.commits }),
+      ...(point.kind === "model_call" && { reserves: point.reserves }),
     },
     ...(limited && { uncount: limited.uncount }),
   };

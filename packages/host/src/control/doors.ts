@@ -369,6 +369,18 @@ export const HAAK_DOORS = {
   "session.status": OWN_RECORDS,
 } as const satisfies Doors;
 
+const MODEL_CALL: Door = { point: "model_call" };
+
+/** Methods of model providers that agents call through the gateway. */
+export const MODEL_DOORS = {
+  "anthropic messages": MODEL_CALL,
+  "anthropic count_tokens": MODEL_CALL,
+  "openai responses": MODEL_CALL,
+  "openai chat": MODEL_CALL,
+  "gemini generateContent": MODEL_CALL,
+  "gemini countTokens": MODEL_CALL,
+} as const satisfies Doors;
+
 /** The methods of some doors that lead to a kind of control point. */
 export function methodsAt(doors: Doors, kind: ControlPoint["kind"]): readonly string[] {
   return Object.entries(doors).flatMap(([method, door]) =>

@@ -61,6 +61,8 @@ export interface GovernorContext extends ControlContext {
   /** The definitions of tools of MCP servers as they were pinned; where it is absent, none are. */
   readonly pins?: ToolPins | undefined;
   readonly preparation?: TurnPreparation | undefined;
+  /** Whether the gateway counts what its calls to models use, so that its own word does not count. */
+  readonly isMetered?: boolean | undefined;
   /** Carries out what the agent declares; absent where it is not configured for that, and then its text is text. */
   readonly protocol?: ProtocolService | undefined;
   /** How long an agent may take to end a turn that was cancelled. */

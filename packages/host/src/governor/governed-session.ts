@@ -14,9 +14,7 @@ import type { UnpromptedTurn } from "./unprompted.ts";
 
 /** A session with an agent, and what the governor knows of it. */
 export class GovernedSession {
-  /** The governed agent. */
   readonly context: GovernorContext;
-  /** The session with its owner. */
   readonly port: SessionPort;
   /** What the agent itself calls it. */
   agentSessionId: string;
@@ -233,6 +231,8 @@ export class Turn {
   readonly leftSettings = new Set<string>();
   /** Holds back its message, of an agent that declares action graphs. */
   held: HeldMessage | undefined;
+  /** What its calls to models used, where the gateway counts them; each is charged when it ends. */
+  counted: Required<TurnUsage> | undefined;
   readonly #writing = new Set<Promise<unknown>>();
   readonly #deferred: Promise<string | undefined>[] = [];
   readonly #output: string[] = [];
@@ -345,8 +345,14 @@ export class Turn {
     this.#costAfter = amount;
   }
 
-  /** What it used, from its answer and the updates before it. */
+  /** Adds what a call to a model used, as the gateway counted it: what its agent says it used does not count then. */
+  countCall({ tokens, cost }: Required<TurnUsage>): void {
+    this.counted = { tokens: (this.counted?.tokens ?? 0) + tokens, cost: (this.counted?.cost ?? 0) + cost };
+  }
+
+  /** What it used, as counted, or from its answer and the updates before it. */
   usage(answer: unknown): TurnUsage {
+    if (this.counted) return this.counted;
     const { totalTokens } = readResult("session/prompt", answer).usage;
     // A turn that failed has used what its context held at least.
     const tokens = totalTokens ?? (answer === undefined && this.#tokens > 0 ? this.#tokens : undefined);
@@ -358,6 +364,7 @@ export class Turn {
 
   /** What of its usage was not charged yet; counts as charged from then on. */
   takeUncharged({ tokens = 0, cost = 0 }: TurnUsage): TurnUsage {
+    if (this.counted) return {};
     const rest = {
       tokens: Math.max(0, tokens - this.#charged.tokens),
       cost: Math.max(0, cost - this.#charged.cost),

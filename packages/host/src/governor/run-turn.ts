@@ -32,6 +32,7 @@ export async function runTurn(
     session.cost,
   );
   turn.promptedBy = by;
+  if (session.context.isMetered) turn.counted = { tokens: 0, cost: 0 };
   const { promise, resolve: onOver } = Promise.withResolvers<void>();
   session.beginTurn(turn);
   session.turnOver = promise;
@@ -305,7 +306,7 @@ async function finish(
   session.context.harness.supervisor.turnEnded(usage, { id: turn.id, stop_reason, tokens });
   const completed_at = session.context.now().toISOString();
   noteRun(session, turn, runEnd(stop_reason), { metadata: { stop_reason } });
-  const end = { stop_reason, completed_at, usage: { ...usage, ...tokens } };
+  const end = { stop_reason, completed_at, usage: { ...usage, ...(turn.counted ? {} : tokens) } };
   forwardIn(session, "post_response", { stop_reason, usage: end.usage });
   const { harness, onFault } = session.context;
   const draft = harness.redacted(turnDraft(subject, turn, end));

@@ -106,7 +106,8 @@ async function insist(session: GovernedSession, unprompted: UnpromptedTurn): Pro
 
 /** Charges what a session costs outside of its turns, also late or while it is closed. What is replayed was charged. */
 function charge(session: GovernedSession, update: JsonObject): void {
-  if (!session.context.profile.isObserved || session.turn || session.replaying) return;
+  const { profile, isMetered } = session.context;
+  if (!profile.isObserved || isMetered || session.turn || session.replaying) return;
   const { amount = session.cost } = readUpdate("usage_update", update).cost;
   const spent = amount - session.cost;
   if (spent <= 0) return;

@@ -35,9 +35,9 @@ export class AgentHomes {
     entry: AgentEntry,
     { folder: install }: InstalledAgent,
     start: Owned,
+    model = this.#options.modelFor?.(entry.id),
   ): Promise<{ readonly launch: AgentLaunch; readonly home: PrivateHome }> {
     const { environment, userHome = homedir() } = this.#options;
-    const model = this.#options.modelFor?.(entry.id);
     const pass = this.#options.passFor?.(entry.id) ?? [];
     const folder = this.#folder(entry, start);
     const folders = { home: join(folder, "home"), temporary: join(folder, "tmp") };

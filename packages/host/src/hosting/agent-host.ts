@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { type Channel, type JsonObject, readResult } from "@reins/acp";
+import type { Channel, JsonObject } from "@reins/acp";
 import type { ToolView } from "@reins/agent";
 import type { AgentEntry, Catalogue, InstalledAgent } from "@reins/agents";
 import { type AgentLaunch, type ModelEndpoint, processChannel } from "@reins/agents";
@@ -35,6 +35,8 @@ import {
   withIdleTimeout,
 } from "../wire/agent-channel.ts";
 import { AgentHomes } from "./agent-homes.ts";
+import { initialized } from "./initialize-agent.ts";
+import type { ModelAccess, ModelLease } from "./model-access.ts";
 
 export interface AgentHostOptions {
   readonly harness: Harness;
@@ -84,6 +86,8 @@ export interface AgentHostOptions {
   readonly sandbox?: Sandbox | undefined;
   /** The model that the operator gives an agent instead of its own. */
   readonly modelFor?: ((agent: string) => ModelEndpoint | undefined) | undefined;
+  /** Leases the gateway to models to agents that are configured for it. */
+  readonly models?: ModelAccess | undefined;
   /** How long an agent may take to end a turn that was cancelled; by default ten seconds. */
   readonly cancelGraceMs?: number | undefined;
   /** How long an agent that owes a response may send nothing. */
@@ -101,23 +105,6 @@ export interface StartOptions {
   readonly showReplays?: boolean | undefined;
   /** Has the operating system keep the agent to these folders. */
   readonly confine?: Pick<Confinement, "roots" | "identities" | "network"> | undefined;
-}
-
-/** The capabilities that agents are offered; the hub answers for clients that lack one. */
-const CAPABILITIES: JsonObject = {
-  session: { compaction: {}, notices: {}, configOptions: { boolean: {} } },
-  elicitation: { form: {}, url: {} },
-  _meta: { reins: { bridge: {} } },
-};
-
-/** The governor answers for clients that are no hosts. */
-const BRIDGE: JsonObject = { reins: { bridge: {} } };
-
-/** How an agent resumes a session, by its capabilities and its known quirks. */
-function resumeMethodOf({ quirks }: AgentEntry, initialized: JsonObject): HostedAgent["resumeMethod"] {
-  const { loadSession, sessionCapabilities } = readResult("initialize", initialized).agentCapabilities;
-  if (sessionCapabilities.resume !== undefined && quirks?.resume !== false) return "session/resume";
-  return loadSession === true && quirks?.load !== false ? "session/load" : undefined;
 }
 
 /** An agent that runs, and the governor in front of it. */
@@ -184,15 +171,35 @@ export class AgentHost {
     return this.#options.catalogue.entry(agent).builtIn;
   }
 
+  /** Whether the calls of an agent to its model pass the gateway, so that each session needs a process with its own token. */
+  isMetered(agent: string): boolean {
+    return this.#options.models?.isMetered(this.#options.catalogue.entry(agent)) ?? false;
+  }
+
   /** Starts an agent. */
   async start(id: string, start: StartOptions): Promise<HostedAgent> {
-    const { harness, catalogue, install, owner, onFault } = this.#options;
+    const { catalogue, install } = this.#options;
     const entry = catalogue.entry(id);
     if (entry.builtIn) return this.#startBuiltIn(entry, start);
     const installed = await install(entry, start.principal);
     await this.#options.admit?.(entry, installed);
     const level = (await this.#options.levelFor?.(entry, installed)) ?? entry.enforcement.level;
-    const { launch, home } = await this.homes.prepare(entry, installed, start);
+    const lease = await this.#options.models?.lease(entry);
+    return this.#startProcess(entry, installed, { ...start, lease, level }).catch((error: unknown) => {
+      lease?.revoke();
+      throw error;
+    });
+  }
+
+  /** Starts the process of an agent that was installed. */
+  async #startProcess(
+    entry: AgentEntry,
+    installed: InstalledAgent,
+    start: StartOptions & { readonly lease: ModelLease | undefined; readonly level: Enforcement },
+  ): Promise<HostedAgent> {
+    const { harness, owner, onFault } = this.#options;
+    const { lease } = start;
+    const { launch, home } = await this.homes.prepare(entry, installed, start, lease?.endpoint);
     const confinement = start.confine && this.homes.confinement(start.confine, home, installed.folder);
     const noise = harness.redactor.stream();
     // Lines may belong together: those of a key are recognised by their neighbours.
@@ -201,13 +208,17 @@ export class AgentHost {
       { ...launch, cwd: home.home, label: entry.name, ...(confinement && { confinement }) },
       {
         owner,
-        onFault: ({ kind, excerpt }) => onFault?.(id, `${kind}: ${withoutSecrets(excerpt)}`),
+        onFault: ({ kind, excerpt }) => onFault?.(entry.id, `${kind}: ${withoutSecrets(excerpt)}`),
         ...(this.#options.sandbox && { sandbox: this.#options.sandbox }),
       },
     );
     const entered = this.#enter(entry, start, process);
-    void process.exited.then(entered.remove);
-    const governor = this.#govern(entry, launch, process, { ...start, entered, level });
+    void process.exited.then(() => {
+      lease?.revoke();
+      entered.remove();
+    });
+    const governor = this.#govern(entry, launch, process, { ...start, entered });
+    lease?.govern(() => governor.sessions);
     const stop = async (reason: string) => {
       let report: StopReport | undefined;
       await governor.close(reason, async () => {
@@ -231,19 +242,23 @@ export class AgentHost {
       tapped: (channel: Channel, governor: () => Governor) =>
         this.#tapped(channel, entry, { principal, entered }, governor),
     };
+    const lease = await this.#options.models?.lease(entry);
     const startOther = async () => {
       const { startNative } = await import("../native/start-native.ts");
       const home = confine && (await this.homes.prepareEmpty(entry, start));
       return startNative({
-        ...{ ...shared, environment, offers, subagents, protocol, skills, settings },
+        ...{ ...shared, offers, subagents, protocol, skills, settings },
+        environment: { ...environment, ...lease?.environment },
         messaging: messaging?.forTenant(principal.tenant),
         commands: await this.#commands(confine, home, entered.root),
         confined: home && confine && { home: home.home, network: networkReach(confine.network) },
       });
     };
     const started = entry.id === MCP_CLIENT ? startMcpClient(shared) : await startOther();
+    lease?.govern(() => started.governor.sessions);
     const stop = async (reason: string) => {
       await started.stop(reason);
+      lease?.revoke();
       entered.remove();
       return undefined;
     };
@@ -359,6 +374,7 @@ export class AgentHost {
     return {
       pins,
       configured: this.serversFor(entry.id, start.principal.tenant),
+      isMetered: this.isMetered(entry.id),
       cancelGraceMs,
       from: start.from,
       clients: start.clients,
@@ -368,18 +384,5 @@ export class AgentHost {
       showReplays: start.showReplays ?? true,
       onFault: (reason: string) => onFault?.(entry.id, reason),
     };
-  }
-}
-
-/** Initializes an agent that was started, and stops it if that fails. */
-async function initialized(agent: Omit<HostedAgent, "initialized" | "resumeMethod">): Promise<HostedAgent> {
-  const clientInfo = { name: "reins", title: "Reins", version: "0.1.0" };
-  const clientCapabilities = agent.entry.builtIn ? { ...CAPABILITIES, _meta: BRIDGE } : CAPABILITIES;
-  try {
-    const answer = await agent.governor.initialize({ protocolVersion: 1, clientCapabilities, clientInfo });
-    return { ...agent, initialized: answer, resumeMethod: resumeMethodOf(agent.entry, answer) };
-  } catch (error) {
-    await agent.stop("it could not be initialized");
-    throw error;
   }
 }

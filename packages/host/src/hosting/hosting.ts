@@ -32,6 +32,7 @@ import { SkillLibrary, type SkillSettings } from "../skills/skill-library.ts";
 import { ConstitutionalPreparation } from "../turn/turn-context.ts";
 import { TurnOffers } from "../turn/turn-offers.ts";
 import { AgentHost, type AgentHostOptions } from "./agent-host.ts";
+import type { ModelAccess } from "./model-access.ts";
 
 /** What an operator configures. The store of the harness holds `hostTables` too. */
 export interface HostingOptions
@@ -69,6 +70,8 @@ export interface HostingOptions
   readonly skills?: SkillSettings | undefined;
   /** Pipelines and services that action graphs may use. */
   readonly graphs?: GraphSettings | undefined;
+  /** The gateway to models, and which agents use it. */
+  readonly models?: ModelAccess | undefined;
   /** Whether agents can be killed from outside, by a socket in the home, while this process is busy. */
   readonly killSocket?: boolean;
   /** Receives errors of background work. */
@@ -113,6 +116,7 @@ export class Hosting {
   /** Kills agents on request; absent where that is not configured. */
   readonly kills: Kills | undefined;
   readonly #gateway: McpGateway;
+  readonly #models: ModelAccess | undefined;
 
   private constructor(
     parts: Pick<
@@ -133,6 +137,7 @@ export class Hosting {
       | "kills"
     >,
     gateway: McpGateway,
+    models: ModelAccess | undefined,
   ) {
     this.catalogue = parts.catalogue;
     this.host = parts.host;
@@ -150,6 +155,7 @@ export class Hosting {
     this.register = parts.register;
     this.kills = parts.kills;
     this.#gateway = gateway;
+    this.#models = models;
   }
 
   /** Opens hosting in the home of a harness. What earlier runs left running is ended first. */
@@ -266,6 +272,7 @@ export class Hosting {
           governInstall: governed,
         },
         gateway,
+        options.models,
       );
     } catch (error) {
       await opened?.close().catch(onError);
@@ -282,6 +289,7 @@ export class Hosting {
     await this.graphs.close();
     await this.hub.close();
     await this.#gateway.close();
+    await this.#models?.close();
     await this.kills?.close();
   }
 }

@@ -8,7 +8,9 @@ import { quotaRpcError } from "../sessions/sessions.ts";
 
 export interface AgentPoolOptions {
   readonly host: Pick<AgentHost, "start"> &
-    Partial<Pick<AgentHost, "networkFor" | "folders" | "separates" | "isBuiltIn" | "serversFor">>;
+    Partial<
+      Pick<AgentHost, "networkFor" | "folders" | "separates" | "isBuiltIn" | "serversFor" | "isMetered">
+    >;
   /** The clients of what agents ask outside of every session. */
   readonly clients: StartOptions["clients"];
   /** Called when an agent is gone, with the reason. */
@@ -70,7 +72,7 @@ export class AgentPool {
     const own = host.isBuiltIn?.(agent) ? undefined : asChild;
     const hasConfigured = (host.serversFor?.(agent, principal.tenant) ?? []).length > 0;
     const servers = withServers ?? (hasConfigured ? randomUUID() : undefined);
-    const apart = own ?? (this.separates(agent) ? servers : undefined);
+    const apart = own ?? (this.separates(agent) || this.isMetered(agent) ? servers : undefined);
     const acquired = await this.#acquire(agent, principal, confine, apart);
     this.#wanted.set(acquired, this.#now());
     return acquired;
@@ -79,6 +81,11 @@ export class AgentPool {
   /** Whether sessions of an agent that have MCP servers need a process each. */
   separates(agent: string): boolean {
     return this.#options.host.separates?.(agent) ?? false;
+  }
+
+  /** Whether each session of an agent needs a process, with a token for the gateway to models. */
+  isMetered(agent: string): boolean {
+    return this.#options.host.isMetered?.(agent) ?? false;
   }
 
   /** Whether the operating system keeps an agent to the folders that it was started for. */

@@ -31,7 +31,7 @@ import { Turns } from "./turns.ts";
 export interface HubOptions extends ReaperOptions {
   readonly harness: Harness;
   readonly host: Pick<AgentHost, "start"> &
-    Partial<Pick<AgentHost, "networkFor" | "separates" | "isBuiltIn">>;
+    Partial<Pick<AgentHost, "networkFor" | "separates" | "isBuiltIn" | "isMetered">>;
   readonly log: EventLog;
   readonly clock?: Clock;
   /** The files of clients, where they are served. */

@@ -48,7 +48,12 @@ function open({
       present: () => [],
       isConnected: () => true,
       harness: { identity: { current: async () => ({ id: "p" }) } },
-      pool: { acquire: async () => agent, separates: () => false, confines: () => false },
+      pool: {
+        acquire: async () => agent,
+        separates: () => false,
+        confines: () => false,
+        isMetered: () => false,
+      },
       log: { written: async () => undefined, page: async () => pages.shift() ?? [] },
       onError: () => undefined,
     },

@@ -120,7 +120,10 @@ async function start(session: Session, params: JsonObject): Promise<void> {
   const { record, pending: signal, descent } = session;
   const principal = await harness.identity.current({ id: record.principal });
   if (!principal) throw new RpcError(CODE.authRequired, "the principal of the session is not valid any more");
-  const isApart = hasServers(params, record) || session.hub.present(record.id).some(lendsTools);
+  const isApart =
+    pool.isMetered(record.agent) ||
+    hasServers(params, record) ||
+    session.hub.present(record.id).some(lendsTools);
   const apart = isApart ? record.id : undefined;
   const agent = await pool.acquire(
     record.agent,

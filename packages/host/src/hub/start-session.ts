@@ -16,15 +16,17 @@ export async function startSession(
   const params = await withFolderServers(hub, connection, given);
   const name = agentIn(params) ?? connection.agent;
   if (name === undefined) throw new RpcError(CODE.invalidParams, "session/new has to name an agent");
-  const apart = hasServers(params) || lendsTools(connection) ? randomUUID() : undefined;
+  const { pool } = hub;
+  const isApart = pool.isMetered(name) || hasServers(params) || lendsTools(connection);
+  const apart = isApart ? randomUUID() : undefined;
   const child = connection.descent && randomUUID();
-  const agent = await hub.pool.acquire(name, connection.principal, rootsIn(params) ?? [], apart, child);
+  const agent = await pool.acquire(name, connection.principal, rootsIn(params) ?? [], apart, child);
   try {
     const { result } = await start(hub, connection, agent, { method: "session/new", params, signal });
     return result;
   } catch (error) {
     // The process of a subagent is for one session.
-    if (child !== undefined && agent.process) await hub.pool.end(agent, "its session could not be started");
+    if (child !== undefined && agent.process) await pool.end(agent, "its session could not be started");
     throw error;
   }
 }
@@ -54,7 +56,8 @@ export async function forkSession(
   const { hub } = source;
   await agentOf(source, { signal });
   const { record } = source;
-  const apart = hasServers(params, record) || lendsTools(connection) ? randomUUID() : undefined;
+  const isApart = hub.pool.isMetered(record.agent) || hasServers(params, record) || lendsTools(connection);
+  const apart = isApart ? randomUUID() : undefined;
   const roots = rootsIn(params) ?? rootsOf(record);
   const agent = await hub.pool.acquire(record.agent, connection.principal, roots, apart);
   const { order: forked_after } = await hub.log.end(record.tenant);

@@ -75,6 +75,7 @@ export interface NativeOptions {
     | "configured"
     | "pins"
     | "preparation"
+    | "isMetered"
     | "showReplays"
     | "onFault"
     | "onSessions"

@@ -5,12 +5,12 @@ import { actionOf, subjectOf } from "../../test/approvals/requests.ts";
 import { Limits } from "../limits/limits.ts";
 import {
   type DecisionRequest,
-  OpenCalls,
   PendingDecision,
   payloadFault,
   payloadMembers,
   type RequestContext,
 } from "./decision.ts";
+import { OpenCalls } from "./open-calls.ts";
 
 describe("a payload", () => {
   test.each([
@@ -57,6 +57,17 @@ describe("open calls", () => {
     for (const entry of ["a", "b", "c"]) open.add(subjectOf(), call(entry));
     expect(open.take(subjectOf(), { event_type: "pre_action", entry: "b" })?.entry).toBe("b");
     expect(open.take(subjectOf(), { event_type: "pre_action", entry: "b" })).toBeUndefined();
+  });
+
+  test("with a reservation end by their entry alone, also after their session", () => {
+    const open = new OpenCalls();
+    open.add(subjectOf(), { ...call("a"), isReserved: true });
+    open.add(subjectOf(), call("b"));
+    expect(open.take(subjectOf(), { event_type: "pre_action" })?.entry).toBe("b");
+    expect(open.take(subjectOf(), { event_type: "pre_action" })).toBeUndefined();
+    expect(open.takeAll(subjectOf())).toEqual([]);
+    expect(open.find(subjectOf(), "a")?.entry).toBe("a");
+    expect(open.take(subjectOf(), { event_type: "pre_action", entry: "a" })?.entry).toBe("a");
   });
 
   test.each([

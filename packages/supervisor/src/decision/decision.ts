@@ -12,10 +12,9 @@ import {
 } from "@reins/policy";
 import type { Change } from "@reins/store";
 import type { Approval } from "../approvals/approvals.ts";
+import type { Reservation } from "../limits/limits.ts";
 import type { Use } from "../limits/tables.ts";
 import type { TenantState } from "../limits/tenant-states.ts";
-import { sessionKey } from "../record/record.ts";
-import type { RequestTokens } from "./observer.ts";
 
 /** Where an agent works, as far as the harness knows. Keep one object per session: what follows from it is found out once. */
 export interface Workspace {
@@ -66,6 +65,8 @@ export interface RequestContext {
    * later verdict is on the disk.
    */
   readonly deferred?: boolean | undefined;
+  /** Kept of budgets until the action is settled with what it used. */
+  readonly reserves?: Reservation | undefined;
 }
 
 /** Finds out what an event would do. */
@@ -219,7 +220,8 @@ export class PendingDecision {
       this.uses = NO_USES;
       return;
     }
-    const outcome = this.state.limits.reserve(this.input, by);
+    const { reserves } = this.request.requestContext;
+    const outcome = this.state.limits.reserve(this.input, { ...by, reserves });
     if (outcome.passed) this.uses = outcome.uses;
     else this.verdict = outcome.verdict;
     this.isLimited = !outcome.passed;
@@ -311,87 +313,4 @@ function isWellFormed(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return true;
   if (Array.isArray(value)) return value.every(isWellFormed);
   return Object.keys(value).every(isWellFormed) && Object.values(value).every(isWellFormed);
-}
-
-/** The owner of calls: one user's agent in one session. */
-type Holder = Pick<Subject, "user" | "tenant" | "agent" | "session" | "session_key">;
-
-/** An allowed call whose end was not reported yet. */
-export interface OpenCall {
-  /** The content id of its verdict. */
-  readonly entry: string;
-  readonly tool: string;
-  readonly event_type: string;
-  readonly uses: readonly Use[];
-  readonly at: number;
-}
-
-/** Identifies the call that ended: by the entry of its verdict, else the oldest that matches. */
-export interface CallEnd {
-  readonly event_type: string;
-  readonly entry?: string | undefined;
-  readonly tool?: string | undefined;
-  /** How it ended, and the tokens of a request to a model: for observers. */
-  readonly outcome?: string | undefined;
-  readonly tokens?: RequestTokens | undefined;
-}
-
-/** The most open calls of one session. */
-const MAX_OPEN = 1_000;
-/** The most sessions with open calls. */
-const MAX_SESSIONS = 10_000;
-
-/** The calls of each session that are under way. Bounded: an agent that never reports an end loses its own oldest. */
-export class OpenCalls {
-  readonly #calls = new Map<string, OpenCall[]>();
-
-  /** Adds a call. */
-  add(holder: Holder, call: OpenCall): void {
-    const session = keyOf(holder);
-    const calls = this.#calls.get(session) ?? [];
-    calls.push(call);
-    // A prompt stays: what its turn used is still to be charged.
-    if (calls.length > MAX_OPEN)
-      calls.splice(
-        Math.max(
-          0,
-          calls.findIndex((one) => one.event_type !== "pre_prompt"),
-        ),
-        1,
-      );
-    this.#calls.delete(session);
-    this.#calls.set(session, calls);
-    if (this.#calls.size <= MAX_SESSIONS) return;
-    const [oldest] = this.#calls.keys();
-    if (oldest !== undefined) this.#calls.delete(oldest);
-  }
-
-  /** Removes the call that ended; `undefined` when no allowed call matches. */
-  take(holder: Holder, { event_type, entry, tool }: CallEnd): OpenCall | undefined {
-    const session = keyOf(holder);
-    const calls = this.#calls.get(session);
-    if (!calls) return undefined;
-    const index = calls.findIndex(
-      (call) =>
-        call.event_type === event_type &&
-        (entry === undefined ? tool === undefined || call.tool === tool : call.entry === entry),
-    );
-    if (index < 0) return undefined;
-    const [found] = calls.splice(index, 1);
-    if (calls.length === 0) this.#calls.delete(session);
-    return found;
-  }
-
-  /** Removes all calls of a session that ended; their outcome is unknown. */
-  takeAll(holder: Holder): readonly OpenCall[] {
-    const session = keyOf(holder);
-    const calls = this.#calls.get(session) ?? [];
-    this.#calls.delete(session);
-    return calls;
-  }
-}
-
-/** Agents choose the names of their sessions, so two users may both have a "main"; no name of a user holds a slash. */
-function keyOf(holder: Holder): string {
-  return `${holder.user}/${sessionKey(holder)}`;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { amountOf, type Clock, errorMessage, systemClock } from "@reins/kit";
+import { type Clock, errorMessage, systemClock } from "@reins/kit";
 import type { Ledger } from "@reins/ledger";
 import {
   type ControlEvent,
@@ -11,21 +11,18 @@ import {
 } from "@reins/policy";
 import type { Store } from "@reins/store";
 import type { Approvals } from "../approvals/approvals.ts";
-import type { Limits } from "../limits/limits.ts";
+import type { Limits, Reservation } from "../limits/limits.ts";
 import type { Usage } from "../limits/tables.ts";
-import { type TenantState, TenantStates } from "../limits/tenant-states.ts";
+import { amountsIn, type TenantState, TenantStates } from "../limits/tenant-states.ts";
 import type { Buffered } from "../record/buffered-records.ts";
 import { type Commitment, type VerdictRecord, VerdictWriter } from "../record/record.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import {
-  type CallEnd,
   type Decided,
   type DecisionRequest,
   type GatherFacts,
   type InputState,
   inputFor,
-  type OpenCall,
-  OpenCalls,
   PendingDecision,
   payloadFault,
   type RequestContext,
@@ -34,6 +31,7 @@ import {
 } from "./decision.ts";
 import { askHarnesses, type Harnesses } from "./harnesses.ts";
 import type { EndedTurn, StartedTurn, SupervisorObserver } from "./observer.ts";
+import { type CallEnd, type OpenCall, OpenCalls } from "./open-calls.ts";
 import { askPeople, modify } from "./waiting-stages.ts";
 
 /** What a supervisor decides with. */
@@ -190,6 +188,13 @@ export class Supervisor {
     for (const { turnStarted } of this.#observers) turnStarted?.(turn);
   }
 
+  /** How much of its budgets is left for a call under way that reserved some; nothing for one that is over. */
+  roomFor(subject: Subject, entry: string): Reservation {
+    const call = this.#open.find(subject, entry);
+    const { limits } = this.#states.held.get(subject.tenant)?.state ?? {};
+    return call && limits ? limits.roomFor(call.uses, this.#clock.now().getTime()) : { tokens: 0, cost: 0 };
+  }
+
   /** Reports a turn that ended to observers, with all that it used. */
   turnEnded(usage: Partial<Usage>, turn?: EndedTurn): void {
     for (const { turnEnded } of this.#observers) turnEnded(usage, turn);
@@ -207,12 +212,6 @@ export class Supervisor {
       for (const call of calls) settled?.({ subject, call, end: { ...call, outcome: "unknown" }, usage: {} });
     return calls;
   }
-}
-
-/** The amounts of a usage that are some: what is no amount counts as not reported, never as a credit. */
-function amountsIn(reported: Partial<Usage>): Partial<Usage> {
-  const amounts = Object.entries(reported).map(([name, value]) => [name, amountOf(value)]);
-  return Object.fromEntries(amounts.filter(([, value]) => value !== undefined));
 }
 
 /** What the stages work with. */
@@ -375,7 +374,9 @@ async function writeAllowed(
     const entry = entries[0]?.cid;
     if (changes.length > 0) approvals.announce();
     const { event_type, at, action } = input;
-    if (entry !== undefined) open.add(request.subject, { entry, tool: action.tool, event_type, uses, at });
+    const isReserved = request.requestContext.reserves !== undefined;
+    if (entry !== undefined)
+      open.add(request.subject, { entry, tool: action.tool, event_type, uses, at, isReserved });
     return { ...record.decided, entry };
   } catch (error) {
     state.history.takeBack(input);

@@ -269,3 +269,31 @@ test("no sequence of calls, releases and restarts lets more than the limit pass 
     }),
   );
 });
+
+describe("a reservation", () => {
+  const reserves = { tokens: 400, cost: 4 };
+
+  test("goes beyond a limit by no more than one of them, whatever comes at once, and is given back", () => {
+    const budget = limits("[{ name: few, per: session, within: 1h, tokens: 1000 }]");
+    const outcomes = Array.from({ length: 100 }, () => budget.reserve(call(), { reserves }));
+    const passed = outcomes.flatMap((outcome) => (outcome.passed ? [outcome.uses] : []));
+    expect(passed).toHaveLength(3);
+    for (const uses of passed) budget.settle(uses, { tokens: 100, cost: 1 });
+    expect(budget.report(subject, 0)[0]?.used).toMatchObject({ calls: 3, tokens: 300, cost: 3 });
+    expect(budget.reserve(call(), { reserves }).passed).toBe(true);
+  });
+
+  test("needs something that is left, and counts what is left beside itself", () => {
+    const budget = limits("[{ name: few, per: session, within: 1h, tokens: 1000, cost: 50 }]");
+    const first = budget.reserve(call(), { reserves });
+    const uses = first.passed ? first.uses : [];
+    expect(budget.roomFor(uses, 0)).toEqual({ tokens: 1_000, cost: 50 });
+    budget.charge(call(), { tokens: 900, cost: 45 });
+    expect(budget.roomFor(uses, 0)).toEqual({ tokens: 100, cost: 5 });
+    budget.settle(uses, { tokens: 100, cost: 0 });
+    // All 1,000 are used, which only another action that uses none would pass.
+    expect(budget.reserve(call(), { reserves }).passed).toBe(false);
+    expect(budget.reserve(call()).passed).toBe(true);
+    expect(budget.roomFor([], 0).tokens).toBeGreaterThan(1e15);
+  });
+});

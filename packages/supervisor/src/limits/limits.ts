@@ -8,6 +8,9 @@ export type LimitOutcome =
   | { readonly passed: true; readonly uses: readonly Use[] }
   | { readonly passed: false; readonly verdict: CurrentVerdict };
 
+/** What an action is expected to use at most. */
+export type Reservation = Pick<Usage, "tokens" | "cost">;
+
 interface Counted {
   readonly limit: Limit;
   /** What its uses are kept under: its name, and for a second limit of that name something else. */
@@ -66,24 +69,53 @@ export class Limits {
 
   /**
    * Reserves one call against every limit that applies, or none and says which one is used up. A person's yes to this
-   * very action goes beyond those limits that ask for one.
+   * very action goes beyond those limits that ask for one. What it reserves of tokens and cost may go beyond a limit, of
+   * which something has to be left: so no number of such actions at once goes further than one of them.
    */
-  reserve(input: DecisionInput, { approved = false } = {}): LimitOutcome {
+  reserve(
+    input: DecisionInput,
+    {
+      approved = false,
+      reserves,
+    }: { readonly approved?: boolean; readonly reserves?: Reservation | undefined } = {},
+  ): LimitOutcome {
     const applying = this.#counted.filter(({ applies }) => applies(input));
     const reserved: Use[] = [];
     for (const { limit, key, within, time_ms } of applying) {
       const holder = holderOf(input.subject, limit);
       const used = this.#used(key, holder, input.at - within);
-      const passed = exceeded(plus(used, { ...NO_USAGE, calls: 1 }), limit, time_ms);
+      const tokens = Math.min(reserves?.tokens ?? 0, 1);
+      const passed = exceeded(plus(used, { ...NO_USAGE, tokens, calls: 1 }), limit, time_ms);
       if (passed !== undefined && !(approved && limit.exceeded === "ask")) {
         const reason = `the limit "${limit.name}" of ${passed}${limit.within === undefined ? "" : ` in ${limit.within}`} per ${limit.per} is used up`;
         const oldest = this.#uses.get(keyOf(key, holder))?.[0]?.at ?? input.at;
         return { passed: false, verdict: exceededVerdict(limit, reason, oldest + within - input.at) };
       }
-      reserved.push({ ...NO_USAGE, calls: 1, id: this.#newId(), limit: key, holder, at: input.at });
+      reserved.push({
+        ...NO_USAGE,
+        ...reserves,
+        calls: 1,
+        id: this.#newId(),
+        limit: key,
+        holder,
+        at: input.at,
+      });
     }
     for (const use of reserved) this.#usesOf(use.limit, use.holder).push(use);
     return { passed: true, uses: reserved };
+  }
+
+  /** How much of every limit that uses count against is left beside them. */
+  roomFor(uses: readonly Use[], at: number): Reservation {
+    const rooms = uses.map((use): Reservation => {
+      const counted = this.#counted.find(({ key }) => key === use.limit);
+      if (!counted) return UNLIMITED;
+      const { tokens, cost } = this.#used(use.limit, use.holder, at - counted.within);
+      const { tokens: most = UNLIMITED.tokens, cost: dearest = UNLIMITED.cost } = counted.limit;
+      return { tokens: most - tokens + use.tokens, cost: dearest - cost + use.cost };
+    });
+    const least = (name: keyof Reservation) => Math.min(UNLIMITED[name], ...rooms.map((room) => room[name]));
+    return { tokens: least("tokens"), cost: least("cost") };
   }
 
   /** Releases what was reserved for an action that was not allowed after all. */
@@ -165,6 +197,8 @@ export class Limits {
     if (index >= 0) uses.splice(index, 1, ...(by ? [by] : []));
   }
 }
+
+const UNLIMITED: Reservation = { tokens: Number.MAX_SAFE_INTEGER, cost: Number.MAX_SAFE_INTEGER };
 
 /** The shortest and the longest time after which what a limit defers is decided again. */
 const RETRY_MS = { least: 1_000, most: 60_000 };

@@ -1,0 +1,197 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import http, { type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
+import https from "node:https";
+import { errorMessage, sseText } from "@reins/kit";
+import type { GatewayMethod, Provider } from "./dialects.ts";
+import type { Admission, CallOutcome, ModelCall, Spending } from "./model-gateway.ts";
+import type { PriceList } from "./prices.ts";
+import { type CountedUsage, totalTokens, UsageCounter } from "./usage.ts";
+
+/** A call that was allowed. */
+export interface AllowedCall {
+  readonly call: ModelCall;
+  readonly method: GatewayMethod;
+  readonly admission: Exclude<Admission, { readonly refused: string }>;
+  readonly url: URL;
+  readonly key: string;
+  /** The body as it came. */
+  readonly bytes: Buffer;
+  readonly prices: PriceList;
+  readonly agent: {
+    readonly request: IncomingMessage;
+    readonly response: ServerResponse;
+    readonly gone: AbortSignal;
+  };
+  readonly onError: (error: unknown) => void;
+}
+
+/** How long a provider may send nothing. */
+const IDLE_MS = 600_000;
+const MAX_HEADERS = 64 * 1024;
+const AGENTS = {
+  "http:": new http.Agent({ keepAlive: true }),
+  "https:": new https.Agent({ keepAlive: true }),
+};
+
+const NOTHING: CountedUsage = { input: 0, output: 0, cache_read: 0, cache_write: 0, estimated: false };
+
+/** Makes a call with the provider's key, and passes its response on as it comes. Settles it once, whatever happens. */
+export async function forward(allowed: AllowedCall): Promise<void> {
+  const { call, admission, prices, agent, onError } = allowed;
+  const { outcome, usage, finish } = await exchange(allowed).catch((error: unknown) => {
+    onError(error);
+    return { outcome: "broken" as const, usage: sentAlone(call), finish: () => agent.response.destroy() };
+  });
+  const spent = { tokens: totalTokens(usage), cost: prices.cost(call.model, usage) ?? 0 };
+  try {
+    // Before the agent sees the end, so that its next call finds the budget as it is.
+    await admission.settle(outcome, usage, spent);
+  } catch (error) {
+    onError(error);
+  }
+  finish();
+}
+
+interface Exchanged {
+  readonly outcome: CallOutcome;
+  readonly usage: CountedUsage;
+  /** Ends the response to the agent. */
+  readonly finish: () => void;
+}
+
+async function exchange(allowed: AllowedCall): Promise<Exchanged> {
+  const { call, method, url, key, bytes, agent } = allowed;
+  const { response, gone } = agent;
+  const respond = (status: number, message: string) => () => {
+    if (response.headersSent || response.destroyed) return void response.destroy();
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(JSON.stringify(method.dialect.error(status, message)));
+  };
+  if (gone.aborted) return { outcome: "cancelled", usage: NOTHING, finish: () => undefined };
+  const { request } = url.protocol === "http:" ? http : https;
+  const outgoing = request(url, {
+    method: "POST",
+    headers: headersFor(call.provider, key, agent.request.headers, bytes.length),
+    agent: AGENTS[url.protocol === "http:" ? "http:" : "https:"],
+    maxHeaderSize: MAX_HEADERS,
+    timeout: IDLE_MS,
+  });
+  // The reason is in the error that the response, or the wait for it, ends with.
+  outgoing.on("error", () => undefined);
+  outgoing.once("timeout", () => outgoing.destroy(new Error("the provider sent nothing for too long")));
+  const hangUp = () => outgoing.destroy(new Error("the agent hung up"));
+  gone.addEventListener("abort", hangUp, { once: true });
+  outgoing.end(bytes);
+  try {
+    const incoming = await once(outgoing, "response").then(
+      ([arrived]: IncomingMessage[]) => arrived,
+      (error: unknown) => errorMessage(error),
+    );
+    if (gone.aborted) return { outcome: "cancelled", usage: sentAlone(call), finish: () => undefined };
+    if (incoming === undefined || typeof incoming === "string")
+      return { outcome: "broken", usage: NOTHING, finish: respond(502, `${call.provider}: ${incoming}`) };
+    const { statusCode: status = 502 } = incoming;
+    if (status >= 300 && status < 400) {
+      // Another address must not get the key, nor the agent a way around the gateway.
+      incoming.destroy();
+      return {
+        outcome: "failed",
+        usage: NOTHING,
+        finish: respond(502, `${call.provider} redirects elsewhere`),
+      };
+    }
+    return await passOn(allowed, incoming, status);
+  } finally {
+    gone.removeEventListener("abort", hangUp);
+  }
+}
+
+/** Passes a response on while it is counted, and cuts it off where a budget is used up. */
+async function passOn(
+  { call, method, admission, prices, agent }: AllowedCall,
+  incoming: IncomingMessage,
+  status: number,
+): Promise<Exchanged> {
+  const { response, gone } = agent;
+  const { "content-type": type = "", "content-encoding": encoding = "identity" } = incoming.headers;
+  const isStream = type.startsWith("text/event-stream");
+  const counter = new UsageCounter(method.dialect, {
+    form: encoding !== "identity" ? "unreadable" : isStream ? "events" : "document",
+    ...{ estimatedInput: call.estimatedInput, maxOutput: call.maxOutput },
+  });
+  const usage = () => (status < 400 && method.generates ? counter.end() : NOTHING);
+  response.writeHead(status, passedHeaders(incoming.headers));
+  response.flushHeaders();
+  let left: Spending = admission.room();
+  const isSpent = () => {
+    const counts = counter.soFar;
+    const spent = { tokens: totalTokens(counts), cost: prices.cost(call.model, counts) ?? 0 };
+    const exceeds = () => spent.tokens > left.tokens || spent.cost > left.cost;
+    if (!exceeds()) return false;
+    // Other calls may have ended meanwhile, and used less than was kept for them.
+    left = admission.room();
+    return exceeds();
+  };
+  try {
+    for await (const chunk of incoming) {
+      counter.push(chunk);
+      if (gone.aborted) break;
+      if (!response.write(chunk)) await once(response, "drain", { signal: gone });
+      if (!isStream || !method.generates || !isSpent()) continue;
+      const json = method.dialect.error(403, "Reins ended the response: a budget is used up");
+      const finish = () => void response.end(sseText({ event: "error", json }));
+      return { outcome: "cut", usage: usage(), finish };
+    }
+  } catch {
+    if (!gone.aborted) return { outcome: "broken", usage: usage(), finish: () => response.destroy() };
+  }
+  if (gone.aborted) return { outcome: "cancelled", usage: usage(), finish: () => undefined };
+  return {
+    outcome: status < 400 ? "completed" : "failed",
+    usage: usage(),
+    finish: () => void response.end(),
+  };
+}
+
+/** The usage of a call of which no response came: its input at most was read. */
+function sentAlone({ estimatedInput: input }: ModelCall): CountedUsage {
+  return { ...NOTHING, input, estimated: true };
+}
+
+/** Headers that are about one connection, or about who asks. */
+const NOT_SENT = new Set([
+  ...["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te"],
+  ...["trailer", "transfer-encoding", "upgrade", "expect", "host", "content-length", "accept-encoding"],
+  ...["authorization", "x-api-key", "x-goog-api-key", "cookie", "origin", "referer", "forwarded"],
+]);
+
+function headersFor(
+  provider: Provider,
+  key: string,
+  given: IncomingHttpHeaders,
+  length: number,
+): OutgoingHttpHeaders {
+  const named = new Set((given.connection ?? "").toLowerCase().split(/ *, */));
+  const kept = Object.entries(given).filter(([name]) => !NOT_SENT.has(name) && !named.has(name));
+  const credentials: Readonly<Record<Provider, OutgoingHttpHeaders>> = {
+    anthropic: { "x-api-key": key },
+    openai: { authorization: `Bearer ${key}` },
+    gemini: { "x-goog-api-key": key },
+  };
+  const own = { "content-length": length, "accept-encoding": "identity" };
+  return { ...Object.fromEntries(kept), ...own, ...credentials[provider] };
+}
+
+const NOT_PASSED = new Set([
+  "connection",
+  "keep-alive",
+  "transfer-encoding",
+  "trailer",
+  "upgrade",
+  "set-cookie",
+]);
+
+function passedHeaders(given: IncomingHttpHeaders): OutgoingHttpHeaders {
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !NOT_PASSED.has(name)));
+}

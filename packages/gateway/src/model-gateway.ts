@@ -1,0 +1,276 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { promisify } from "node:util";
+import { brotliDecompress, gunzip, inflate, zstdDecompress } from "node:zlib";
+import { errorMessage, isRecord, LoopbackServer, parseExact, readRequestBody, systemClock } from "@reins/kit";
+import { type CallFacts, GATEWAY_METHODS, type GatewayMethod, PROVIDERS, type Provider } from "./dialects.ts";
+import { forward } from "./forward.ts";
+import type { PriceList } from "./prices.ts";
+import type { ProviderKeys } from "./provider-keys.ts";
+import { type CountedUsage, estimatedInput } from "./usage.ts";
+
+/** A call to a model, before anything of it leaves. */
+export interface ModelCall extends CallFacts {
+  readonly method: string;
+  readonly provider: Provider;
+  /** Where it goes, without a query. */
+  readonly url: string;
+  readonly maxOutput: number;
+  readonly estimatedInput: number;
+  /** The most that it is expected to use: its input, and the longest response that it asks for. */
+  readonly reserves: Spending;
+  /** Whether the price of the model is known. */
+  readonly isPriced: boolean;
+  /** What is sent. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Tokens, and dollars. */
+export interface Spending {
+  readonly tokens: number;
+  readonly cost: number;
+}
+
+/** How a call ended: by itself, with an error of the provider, by either end hanging up, or because its budget was used up. */
+export type CallOutcome = "completed" | "failed" | "cancelled" | "broken" | "cut";
+
+/** What becomes of a call. */
+export type Admission =
+  | { readonly refused: string }
+  | {
+      /** How much of its budgets is left for it now. */
+      room(): Spending;
+      /** Called once, with what it used. */
+      settle(outcome: CallOutcome, usage: CountedUsage, spent: Spending): Promise<void>;
+    };
+
+/** Decides the calls of one lease before they are made. Rejects where it cannot: the call is not made then. */
+export interface CallGovernor {
+  admit(call: ModelCall, signal: AbortSignal): Promise<Admission>;
+}
+
+/** What an agent gets in place of a provider's address and key. */
+export interface GatewayLease {
+  /** The address of a provider below this one is its name. */
+  readonly url: string;
+  readonly token: string;
+  revoke(): void;
+}
+
+export interface ModelGatewayOptions {
+  readonly keys: Pick<ProviderKeys, "get">;
+  readonly prices: PriceList;
+  /** The addresses of providers, where they are not the usual ones. */
+  readonly addresses?: Readonly<Partial<Record<Provider, string>>> | undefined;
+  readonly onError: (error: unknown) => void;
+}
+
+const ADDRESSES: Readonly<Record<Provider, string>> = {
+  anthropic: "https://api.anthropic.com",
+  openai: "https://api.openai.com",
+  gemini: "https://generativelanguage.googleapis.com",
+};
+
+/** Matches the redaction of Reins's own tokens. */
+const TOKEN_MARK = "reins_gw_";
+const MAX_BODY = 64 * 1024 * 1024;
+/** The bodies of all calls that are being decided or sent. */
+const MAX_HELD = 512 * 1024 * 1024;
+const MAX_CALLS_PER_LEASE = 500;
+/** Schemas of tools nest deeply. */
+const DEEPEST = 512;
+/** The longest response of a request that sets no limit. */
+const USUAL_OUTPUT = 32_768;
+const MOST_OUTPUT = 1_000_000;
+
+interface Held {
+  readonly governor: CallGovernor;
+  readonly providers: readonly string[];
+  calls: number;
+}
+
+/**
+ * Stands between agents and the providers of models, on loopback: takes a token in place of the key, has each call decided,
+ * passes request and response on byte by byte, and counts what was used.
+ */
+export class ModelGateway {
+  readonly #options: ModelGatewayOptions;
+  readonly #leases = new Map<string, Held>();
+  #server: Promise<LoopbackServer> | undefined;
+  #heldBytes = 0;
+
+  constructor(options: ModelGatewayOptions) {
+    this.#options = options;
+  }
+
+  /** The providers that there is a key for. */
+  async available(): Promise<readonly Provider[]> {
+    const keys = await Promise.all(PROVIDERS.map((provider) => this.#options.keys.get(provider)));
+    return PROVIDERS.filter((_, index) => keys[index] !== undefined);
+  }
+
+  /** Gives access to providers until it is revoked. Listens from the first lease on. */
+  async lease(providers: readonly Provider[], governor: CallGovernor): Promise<GatewayLease> {
+    this.#server ??= this.#listen();
+    const { url } = await this.#server;
+    const token = `${TOKEN_MARK}${randomBytes(32).toString("base64url")}`;
+    const name = digest(token);
+    this.#leases.set(name, { governor, providers, calls: 0 });
+    return { url, token, revoke: () => void this.#leases.delete(name) };
+  }
+
+  async close(): Promise<void> {
+    this.#leases.clear();
+    await (await this.#server)?.close();
+  }
+
+  async #listen(): Promise<LoopbackServer> {
+    const server = await LoopbackServer.listen();
+    server.serve((request, response) => {
+      this.#serve(request, response).catch((error: unknown) => {
+        this.#options.onError(error);
+        response.destroy();
+      });
+    });
+    return server;
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [path = "", query] = (request.url ?? "/").split(/\?(.*)/s);
+    const [, provider = "", below = ""] = /^\/([a-z]+)(\/.*)$/.exec(path) ?? [];
+    const method = GATEWAY_METHODS.find((one) => one.provider === provider && one.path.test(below));
+    const refuse = (status: number, message: string) =>
+      refuseWith(request, response, status, message, method);
+    const lease = this.#leases.get(digest(tokenIn(request.headers, query)));
+    if (!lease?.providers.includes(provider))
+      return refuse(401, "the token is not one of a session that runs");
+    if (!method || request.method !== "POST") return refuse(404, "the gateway of Reins does not serve this");
+    if (lease.calls >= MAX_CALLS_PER_LEASE)
+      return refuse(429, `more than ${MAX_CALLS_PER_LEASE} calls at once`);
+    lease.calls += 1;
+    let held = 0;
+    try {
+      const read = await readRequestBody(request, MAX_BODY, systemClock, (bytes) => {
+        if (this.#heldBytes + bytes > MAX_HELD) return false;
+        held += bytes;
+        this.#heldBytes += bytes;
+        return true;
+      });
+      if ("fault" in read)
+        return read.fault === "busy"
+          ? refuse(503, "too many large calls are under way")
+          : refuse(413, `the request is larger than ${MAX_BODY} bytes`);
+      await this.#call({ method, below, query, lease, request, response, bytes: read.bytes, refuse });
+    } finally {
+      lease.calls -= 1;
+      this.#heldBytes -= held;
+    }
+  }
+
+  async #call({ method, below, query, lease, request, response, bytes, refuse }: Arrived): Promise<void> {
+    const { provider, dialect } = method;
+    const body = await decoded(bytes, request.headers["content-encoding"]).then(objectIn).catch(errorMessage);
+    if (typeof body === "string") return refuse(400, body);
+    const key = await this.#options.keys.get(provider).catch((error: unknown) => {
+      this.#options.onError(error);
+    });
+    if (key === undefined)
+      return refuse(401, `Reins has no key for ${provider}; set one with: reins keys set ${provider}`);
+    const facts = dialect.read(body, method.path.exec(below)?.[1] ?? "");
+    const { addresses = {}, prices, onError } = this.#options;
+    const url = `${(addresses[provider] ?? ADDRESSES[provider]).replace(/\/+$/, "")}${below}`;
+    const input = method.generates ? estimatedInput(body) : 0;
+    const most = Math.min(facts.maxOutput ?? USUAL_OUTPUT, MOST_OUTPUT);
+    const maxOutput = method.generates ? most : 0;
+    const reserved = { input, output: maxOutput, cache_read: 0, cache_write: 0 };
+    const cost = prices.cost(facts.model, reserved);
+    const call: ModelCall = {
+      ...{ ...facts, method: method.name, provider, url, maxOutput, estimatedInput: input, body },
+      isPriced: cost !== undefined,
+      reserves: { tokens: input + maxOutput, cost: cost ?? 0 },
+    };
+    const gone = new AbortController();
+    response.once("close", () => gone.abort(new Error("the agent hung up")));
+    if (response.destroyed) return;
+    const admission = await lease.governor.admit(call, gone.signal).catch((error: unknown) => {
+      if (!gone.signal.aborted) onError(error);
+      return { refused: `it could not be decided: ${errorMessage(error)}` };
+    });
+    if ("refused" in admission) return refuse(403, `Reins did not allow the call: ${admission.refused}`);
+    await forward({
+      ...{ call, method, admission, key, bytes, prices, onError },
+      url: new URL(`${url}${withoutKey(query)}`),
+      agent: { request, response, gone: gone.signal },
+    });
+  }
+}
+
+/** A request of an agent that was read. */
+interface Arrived {
+  readonly method: GatewayMethod;
+  readonly below: string;
+  readonly query: string | undefined;
+  readonly lease: Held;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly bytes: Buffer;
+  readonly refuse: (status: number, message: string) => void;
+}
+
+/** Answers for the provider, in its dialect. */
+function refuseWith(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  message: string,
+  method: GatewayMethod | undefined,
+): void {
+  if (response.destroyed) return;
+  const text = JSON.stringify(method?.dialect.error(status, message) ?? { error: { message } });
+  // The rest of a body that is not read would be taken for the next request.
+  const close = request.complete ? {} : { connection: "close" };
+  response.writeHead(status, { "content-type": "application/json", ...close });
+  response.end(text);
+  request.resume();
+}
+
+/** The token that an agent shows, wherever its dialect puts keys; empty where there is none. */
+function tokenIn(headers: IncomingHttpHeaders, query: string | undefined): string {
+  const { authorization = "", "x-api-key": anthropic, "x-goog-api-key": google } = headers;
+  const [, bearer] = /^bearer +(\S+)$/i.exec(authorization) ?? [];
+  const shown = [anthropic, google, bearer, new URLSearchParams(query).get("key")];
+  return String(shown.find((one) => typeof one === "string" && one.startsWith(TOKEN_MARK)) ?? "");
+}
+
+/** A query for the provider: without a key, and otherwise as it came. */
+function withoutKey(query: string | undefined): string {
+  const kept = (query ?? "").split("&").filter((part) => part !== "" && !/^key(?:=|$)/.test(part));
+  return kept.length === 0 ? "" : `?${kept.join("&")}`;
+}
+
+function digest(token: string): string {
+  return createHash("sha256").update(token).digest("base64");
+}
+
+const DECODERS: Readonly<
+  Record<string, (packed: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>
+> = {
+  gzip: promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+  zstd: promisify(zstdDecompress),
+};
+
+async function decoded(bytes: Buffer, encoding = "identity"): Promise<string> {
+  if (encoding === "identity") return bytes.toString("utf8");
+  const decode = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding] : undefined;
+  if (!decode) throw new Error("the content encoding of the request is not known");
+  return (await decode(bytes, { maxOutputLength: MAX_BODY })).toString("utf8");
+}
+
+/** The object that a body is. One with a member twice is refused: a provider may read the other of the two. */
+function objectIn(text: string): Readonly<Record<string, unknown>> {
+  const body = parseExact(text, DEEPEST);
+  if (!isRecord(body)) throw new Error("the request is no JSON object");
+  return body;
+}

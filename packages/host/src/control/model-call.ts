@@ -1,0 +1,129 @@
+import type { Admission, CallGovernor, CountedUsage, ModelCall, Spending } from "@reins/gateway";
+import { type Decided, resultDraft } from "@reins/supervisor";
+import { type ActionPayload, recordedSubject } from "./control-point.ts";
+import { enforce } from "./enforce.ts";
+import { recordIn } from "./outcome.ts";
+import type { AskableScope } from "./scope.ts";
+
+/** A call to a model that passes the gateway; decided like the prompt that it is, before anything of it leaves. */
+export interface ModelCallPoint {
+  readonly kind: "model_call";
+  readonly payload: ActionPayload & { readonly tokens_used: number };
+  /** Kept of budgets until it is known what the call used. */
+  readonly reserves: Spending;
+}
+
+/** The name of calls to models in rules and records. */
+const MODEL_CALL = "model/call";
+/** The most tools whose names are recorded, and the longest of these names. */
+const MOST_TOOLS = 500;
+const LONGEST_NAME = 128;
+
+/** A session whose calls to models pass the gateway. */
+export interface MeteredSession extends AskableScope {
+  /** Whether nothing of it is recorded any more, because Reins stops. */
+  readonly isCut: boolean;
+  readonly isClosed: boolean;
+  readonly turn?: (NonNullable<AskableScope["turn"]> & { countCall(spent: Spending): void }) | undefined;
+}
+
+/** What the calls of each session have used, and what is kept for those under way. */
+const used = new WeakMap<object, { tokens: number }>();
+
+/** Decides the calls to models of an agent's process, which has one session. */
+export function governCalls(sessions: () => readonly MeteredSession[]): CallGovernor {
+  return {
+    async admit(call, signal) {
+      const open = sessions().filter(({ isCut, isClosed }) => !isCut && !isClosed);
+      const [session, ...others] = open;
+      if (!session) return { refused: "the agent has no session yet" };
+      if (others.length > 0) return { refused: "the agent has several sessions, and one token" };
+      return admitIn(session, call, signal);
+    },
+  };
+}
+
+async function admitIn(session: MeteredSession, call: ModelCall, signal: AbortSignal): Promise<Admission> {
+  const sum = used.get(session) ?? { tokens: 0 };
+  used.set(session, sum);
+  const point = pointOf(session, call, sum.tokens);
+  sum.tokens += call.reserves.tokens;
+  const { turn } = session;
+  const { supervisor } = session.context.harness;
+  const release = () => {
+    sum.tokens -= call.reserves.tokens;
+  };
+  const enforced = await enforce(session, point, { signal }).catch((error: unknown) => {
+    release();
+    throw error;
+  });
+  if (enforced.kind !== "allowed") {
+    release();
+    return { refused: enforced.kind === "refused" ? enforced.reason : "it cannot be changed on its way" };
+  }
+  const { entry } = enforced.verdict;
+  if (signal.aborted || entry === undefined) {
+    release();
+    await settle(session, call, enforced.verdict, { outcome: "cancelled", spent: NOTHING });
+    return { refused: entry === undefined ? "its verdict was not written" : "the agent hung up" };
+  }
+  return {
+    room: () => supervisor.roomFor(recordedSubject(session, "performed"), entry),
+    async settle(outcome, usage, spent) {
+      release();
+      sum.tokens += spent.tokens;
+      turn?.countCall(spent);
+      await settle(session, call, enforced.verdict, { outcome, spent, usage });
+    },
+  };
+}
+
+const NOTHING: Spending = { tokens: 0, cost: 0 };
+
+/** The control point of a call: what rules can speak of, and nothing of what is said in it. */
+function pointOf({ context }: MeteredSession, call: ModelCall, tokens_used: number): ModelCallPoint {
+  const { provider, model, url, method, estimatedInput, maxOutput, isPriced, body, reserves } = call;
+  const tools = call.tools.slice(0, MOST_TOOLS).map(nameOf);
+  const secrets = context.harness.redact(body) !== body;
+  const tokens = { estimated_tokens: estimatedInput, max_tokens: maxOutput };
+  return {
+    kind: "model_call",
+    payload: {
+      tool_name: MODEL_CALL,
+      arguments: {
+        ...{ provider, model: nameOf(model), method, url, tools, secrets },
+        ...{ ...tokens, priced: isPriced },
+      },
+      tokens_used,
+    },
+    reserves,
+  };
+}
+
+/** How a call ended, and what it used. */
+interface CallEnd {
+  readonly outcome: string;
+  readonly spent: Spending;
+  readonly usage?: CountedUsage;
+}
+
+/** Settles a call with what it used, and records that. */
+async function settle(
+  session: MeteredSession,
+  { provider, model, method }: ModelCall,
+  { entry }: Decided,
+  { outcome, spent, usage }: CallEnd,
+): Promise<void> {
+  const subject = recordedSubject(session, "performed");
+  const { supervisor } = session.context.harness;
+  const settled = await supervisor.settle(subject, { event_type: "pre_prompt", entry }, { ...spent });
+  // The next start finds what was under way when Reins stopped.
+  if (session.isCut) return;
+  const draft = resultDraft(subject, { tool: MODEL_CALL, outcome }, settled);
+  const called = { provider, model: nameOf(model), method, usage: { ...usage, ...spent } };
+  recordIn(session, [{ ...draft, payload: { ...draft.payload, ...called } }]);
+}
+
+function nameOf(text: string): string {
+  return text.slice(0, LONGEST_NAME).toWellFormed();
+}

@@ -1,0 +1,292 @@
+import { readdir, readFile, readlink } from "node:fs/promises";
+import { join } from "node:path";
+import { membersOf } from "@reins/acp";
+import { Catalogue } from "@reins/agents";
+import { LoopbackServer, sseText } from "@reins/kit";
+import { hold, reply, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
+import { govern } from "./fixtures/governed.ts";
+import { openTestHome, type TestHome } from "./fixtures/home.ts";
+import { INSTALL_MS, meteredAccess, openRealAgent, REAL_AGENTS } from "./fixtures/real-agents.ts";
+
+const KEY = "scripted-key";
+
+const rules = (own: string, limits = "") => `
+tool_rules:
+  ${own}
+  - { name: all, condition: {}, verdict: allowed }
+limits: [${limits}]
+`;
+
+/** The verdicts on calls to models, and what came of them. */
+async function callsIn({ entries }: Pick<TestHome, "entries">) {
+  const ofCalls = async (quality: string) =>
+    (await entries(quality))
+      .filter(({ target }) => target === "model/call")
+      .map(({ payload }) => membersOf(payload));
+  return { verdicts: await ofCalls("policy_verdict"), results: await ofCalls("tool_result") };
+}
+
+/** A session of a scripted agent, and a lease of the gateway for it. */
+async function openMetered(constitution: string, url: string) {
+  const home = await openTestHome({ rules: constitution });
+  const governed = await govern({ home });
+  const id = await governed.begin();
+  const models = meteredAccess({ url, key: KEY }, { m: { input: 1_000_000, output: 1_000_000 } });
+  onTestFinished(() => models.close());
+  const lease = await models.lease(Catalogue.load().entry("claude"));
+  if (!lease?.endpoint) throw new Error("there is no lease");
+  lease.govern(() => governed.governor.sessions);
+  const { endpoint } = lease;
+  const ask = (body: object) =>
+    fetch(`${endpoint.url}/v1/messages`, {
+      method: "POST",
+      headers: { "x-api-key": endpoint.key },
+      body: JSON.stringify({ model: "m", max_tokens: 100, messages: [], ...body }),
+    });
+  const { identity, supervisor } = home.harness;
+  const subject = identity.subjectFor({
+    principal: identity.local(),
+    ...{ agent: "claude", hosted: true, session: id, enforcement: "asked" },
+  });
+  const used = async () => {
+    const [first] = await supervisor.budget(subject);
+    return { tokens: first?.used.tokens, cost: first?.used.cost };
+  };
+  return { ...home, ...governed, id, lease, ask, used };
+}
+
+describe.skipIf(!registryAnswers).each([...REAL_AGENTS, "native"])(
+  `%s reaches its model through the gateway alone${NEEDS_REGISTRY}`,
+  (agent) => {
+    test(
+      "with every call decided and counted, and no key in its process or home",
+      async () => {
+        const home = await openTestHome({
+          rules: rules("", "{ name: tokens, per: session, within: 1h, tokens: 1000000 }"),
+        });
+        const over = Promise.withResolvers<void>();
+        const script = scenes(scene("GREET", reply(say("Good "), hold(over.promise), say("morning."))));
+        const real = await openRealAgent(agent, { script, home, metered: true });
+        const id = await real.begin();
+        const answering = real.prompt(id, "GREET me");
+        await expect.poll(() => real.model.requests.length, { timeout: 60_000 }).toBeGreaterThan(0);
+        for (const { process, home: folder } of real.hub.pool.running) {
+          if (process) await expectNoKey(process.pid);
+          if (folder !== undefined) await expectNoKeyIn(folder);
+        }
+        over.resolve();
+        expect(await answering).toMatchObject({ stopReason: "end_turn" });
+        expect(real.client.said.join("")).toContain("Good morning.");
+        expect(new Set(real.model.requests.map(({ key }) => key))).toEqual(new Set([KEY]));
+        const { identity, supervisor } = real.harness;
+        const subject = identity.subjectFor({
+          ...{ principal: identity.local(), agent, hosted: true, session: id, enforcement: "asked" },
+        });
+        // Agents ask for titles on the side, also after the turn. Their own word is not charged beside what is counted.
+        const counts = async () => {
+          const { length: asked } = real.model.requests;
+          const { verdicts, results } = await callsIn(real);
+          const used = (await supervisor.budget(subject))[0]?.used.tokens;
+          return { asked, verdicts: verdicts.length, results: results.length, used };
+        };
+        await expect
+          .poll(async () => {
+            const { asked, verdicts, results, used } = await counts();
+            return [verdicts - asked, results - asked, used === 15 * asked];
+          })
+          .toEqual([0, 0, true]);
+        const { verdicts, results } = await callsIn(real);
+        for (const { verdict, enforcement } of verdicts)
+          expect([verdict, enforcement]).toEqual(["allowed", "performed"]);
+        expect(new Set(results.map(({ verdict }) => verdict)).size).toBe(results.length);
+        expect(results.map(({ usage }) => membersOf(usage).tokens)).toEqual(results.map(() => 15));
+        expect(results[0]).toMatchObject({ provider: expect.any(String), model: expect.any(String) });
+        const [turn] = await real.entries("turn");
+        expect(Number(membersOf(membersOf(turn?.payload).usage).tokens) % 15).toBe(0);
+        expect(JSON.stringify(await real.entries("policy_verdict"))).not.toContain("reins_gw_");
+      },
+      INSTALL_MS,
+    );
+  },
+);
+
+/** Expects that neither a process nor any below it has the key in its environment. */
+async function expectNoKey(root: number): Promise<void> {
+  for (const pid of await readdir("/proc").then((all) => all.filter((name) => /^\d+$/.test(name)))) {
+    const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
+    const home = await readlink(`/proc/${pid}/cwd`).catch(() => "");
+    if (Number(pid) === root) expect(environment).toContain("reins_gw_");
+    if (environment.includes("reins_gw_") || home.includes("/homes/")) expect(environment).not.toContain(KEY);
+  }
+}
+
+async function expectNoKeyIn(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
+    if (entry.isFile()) {
+      const path = join(entry.parentPath, entry.name);
+      expect([path, (await readFile(path, "latin1")).includes(KEY)]).toEqual([path, false]);
+    }
+}
+
+describe("rules speak of", () => {
+  const blocked = (condition: string) =>
+    rules(`- { name: no, condition: ${condition}, verdict: blocked, reason: not this one }`);
+  test.each([
+    ["the model", '{ arguments: { model: "opus*" } }', { model: "opus-4" }, { model: "haiku" }],
+    [
+      "the tools on offer",
+      `{ arguments: { tools: '*"Bash"*' } }`,
+      { tools: [{ name: "Bash" }] },
+      { tools: [{ name: "Read" }] },
+    ],
+    ["the host", "{ event: pre_prompt, hosts: { any: 127.0.0.1 } }", {}, undefined],
+    [
+      "secrets in what is sent",
+      '{ arguments: { secrets: "true" } }',
+      { system: "AKIAIOSFODNN7EXAMPLE and ghp_16C7e42F292c6912E7710c838347Ae178B4a" },
+      { system: "nothing" },
+    ],
+    ["models without a price", '{ arguments: { priced: "false" } }', { model: "unheard-of" }, { model: "m" }],
+  ])("%s", async (_, condition, refused, passed) => {
+    await using model = await ScriptedModel.listen({ script: () => reply(say("yes")) });
+    const metered = await openMetered(blocked(condition), model.endpoint.url);
+    const response = await metered.ask(refused);
+    expect(response.status).toBe(403);
+    expect(await response.text()).toContain("not this one");
+    expect(model.requests).toEqual([]);
+    if (passed) expect((await metered.ask(passed)).status).toBe(200);
+    const { verdicts } = await callsIn(metered);
+    expect(verdicts.map(({ verdict }) => verdict)).toEqual(passed ? ["blocked", "allowed"] : ["blocked"]);
+    expect(JSON.stringify(verdicts)).not.toContain("ghp_16C7");
+  });
+});
+
+test("a verdict is in the ledger before anything reaches the provider", async () => {
+  const before: number[] = [];
+  const server = await LoopbackServer.listen();
+  onTestFinished(() => server.close());
+  const metered = await openMetered(rules(""), server.url);
+  server.serve(async (_, response) => {
+    before.push((await callsIn(metered)).verdicts.length);
+    response.end("{}");
+  });
+  await (await metered.ask({})).text();
+  await (await metered.ask({})).text();
+  expect(before).toEqual([1, 2]);
+});
+
+test("a call whose verdict cannot be written is not made", async () => {
+  await using model = await ScriptedModel.listen({ script: () => reply(say("yes")) });
+  const metered = await openMetered(rules(""), model.endpoint.url);
+  const { ledger } = metered;
+  const { record } = ledger;
+  ledger.record = async () => {
+    throw new Error("the disk is full");
+  };
+  const response = await metered.ask({});
+  ledger.record = record;
+  expect([response.status, model.requests]).toEqual([403, []]);
+});
+
+test("a token is worth nothing when its agent has no session, or has ended", async () => {
+  await using model = await ScriptedModel.listen({ script: () => reply(say("yes")) });
+  const metered = await openMetered(rules(""), model.endpoint.url);
+  metered.lease.govern(() => []);
+  expect((await metered.ask({})).status).toBe(403);
+  metered.lease.revoke();
+  expect((await metered.ask({})).status).toBe(401);
+  expect(model.requests).toEqual([]);
+});
+
+describe("a budget", () => {
+  const usage = { input_tokens: 50, output_tokens: 50 };
+  /** A provider whose every answer uses 100 tokens, and what it was asked. */
+  async function provider() {
+    const server = await LoopbackServer.listen();
+    onTestFinished(() => server.close());
+    const counted = { calls: 0 };
+    server.serve((request, response) => {
+      counted.calls += 1;
+      request.resume();
+      setTimeout(() => {
+        response.setHeader("content-type", "application/json");
+        response.end(JSON.stringify({ type: "message", usage }));
+      }, 5);
+    });
+    return { url: server.url, counted };
+  }
+
+  test("of 1,000 tokens is crossed by no more than one call's most, over 100 calls at once", async () => {
+    const { url, counted } = await provider();
+    const metered = await openMetered(
+      rules("", "{ name: few, per: session, within: 1h, tokens: 1000 }"),
+      url,
+    );
+    const rounds: number[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      const statuses = await Promise.all(
+        Array.from({ length: 100 }, async () => {
+          const response = await metered.ask({});
+          await response.text();
+          return response.status;
+        }),
+      );
+      rounds.push(statuses.filter((status) => status === 200).length);
+    }
+    const { tokens = 0 } = await metered.used();
+    expect(tokens).toBe(counted.calls * 100);
+    expect(tokens).toBeGreaterThanOrEqual(1_000);
+    // Each reserves its input, of a few tokens, and 100.
+    expect(tokens).toBeLessThanOrEqual(1_000 + 120);
+    expect(rounds[0]).toBeGreaterThan(1);
+    expect(rounds.at(-1)).toBe(0);
+  });
+
+  test("in money is charged by the price of the model, and refuses the next call", async () => {
+    const { url, counted } = await provider();
+    const metered = await openMetered(rules("", "{ name: money, per: user, within: 1h, cost: 99 }"), url);
+    await (await metered.ask({})).text();
+    expect(await metered.used()).toEqual({ tokens: 100, cost: 100 });
+    const refused = await metered.ask({});
+    expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining("is used up")]);
+    expect(counted.calls).toBe(1);
+  });
+
+  test("gives back what was kept for calls that came to nothing", async () => {
+    const server = await LoopbackServer.listen();
+    onTestFinished(() => server.close());
+    server.serve((_, response) => void response.writeHead(529).end("{}"));
+    const metered = await openMetered(
+      rules("", "{ name: few, per: session, within: 1h, tokens: 150 }"),
+      server.url,
+    );
+    for (let call = 0; call < 5; call += 1) expect((await metered.ask({})).status).toBe(529);
+    expect(await metered.used()).toEqual({ tokens: 0, cost: 0 });
+  });
+
+  test("cuts a stream off that would cross it, and counts what was said", async () => {
+    const server = await LoopbackServer.listen();
+    onTestFinished(() => server.close());
+    server.serve((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const timer = setInterval(
+        () => response.write(sseText({ json: { delta: { text: "x".repeat(400) } } })),
+        1,
+      );
+      response.once("close", () => clearInterval(timer));
+    });
+    const metered = await openMetered(
+      rules("", "{ name: few, per: session, within: 1h, tokens: 1000 }"),
+      server.url,
+    );
+    const text = await (await metered.ask({ max_tokens: 100_000 })).text();
+    expect(text).toContain("a budget is used up");
+    const { tokens = 0 } = await metered.used();
+    expect(tokens).toBeGreaterThan(1_000);
+    expect(tokens).toBeLessThan(10_000);
+    const { results } = await callsIn(metered);
+    expect(results).toMatchObject([{ outcome: "cut", usage: { estimated: true } }]);
+  });
+});

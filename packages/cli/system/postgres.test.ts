@@ -189,7 +189,6 @@ describe.skipIf(postgresFolder === undefined)(
       expect(await runReins(["store", "copy", address, join(folder, "busy.db")])).toMatchObject({ code: 4 });
       await home.stop(second);
       const after = (await exported(there)).stdout;
-      expect(after.startsWith(before.slice(before.indexOf("\n") + 1, -20))).toBe(false);
       expect(after.length).toBeGreaterThan(before.length);
       // The copy that was left behind is an older state of the same ledger.
       expect(await home.run("ledger", "show")).toMatchObject({

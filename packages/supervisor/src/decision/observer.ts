@@ -1,6 +1,7 @@
 import type { Subject } from "@reins/policy";
 import type { Usage } from "../limits/tables.ts";
-import type { CallEnd, Decided, DecisionRequest, OpenCall } from "./decision.ts";
+import type { Decided, DecisionRequest } from "./decision.ts";
+import type { CallEnd, OpenCall } from "./open-calls.ts";
 
 /** Receives what happens, for counts and traces. Must be quick, and must not throw. */
 export interface SupervisorObserver {

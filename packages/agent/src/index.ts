@@ -20,7 +20,12 @@ export type {
   WorktreeTask,
 } from "./tools/host-services.ts";
 export { McpServers } from "./tools/mcp-servers.ts";
-export { type CommandRun, type CommandRunner, commandEnvironment } from "./tools/run-command.ts";
+export {
+  type CommandRun,
+  type CommandRunner,
+  commandEnvironment,
+  SystemCommands,
+} from "./tools/run-command.ts";
 export type { ProgramEnd } from "./tools/run-program.ts";
 export type { Tool, ToolContext, ToolView } from "./tools/tool.ts";
 export type { ToolSearchSettings } from "./tools/tool-search.ts";

@@ -50,15 +50,22 @@ export interface Models {
   open(id: string): Model;
 }
 
-/** The models that a configuration gives access to. `demo` is always among them and needs no key. */
-export function modelsFrom(config: ModelConfig, prices: Prices = {}): Models {
+/**
+ * The models that a configuration gives access to. `demo` is always among them and needs no key. A model without a price
+ * of the operator's costs what `listed` says of its name.
+ */
+export function modelsFrom(
+  config: ModelConfig,
+  prices: Prices = {},
+  listed: (name: string) => Price | undefined = () => undefined,
+): Models {
   const opened = new Map<string, Model>();
   return {
     defaultId: config.model === undefined ? defaultOf(config) : fullId(config.model, config),
     choices: [...new Set([...offered(config), "demo"])],
     open(id) {
       const full = fullId(id, config);
-      const model = opened.get(full) ?? priced(openModel(full, config), prices);
+      const model = opened.get(full) ?? priced(openModel(full, config), prices, listed);
       opened.set(full, model);
       return model;
     },
@@ -66,11 +73,11 @@ export function modelsFrom(config: ModelConfig, prices: Prices = {}): Models {
 }
 
 /** A model with its price, which is configured by full id or by name. */
-function priced(model: Model, prices: Prices): Model {
+function priced(model: Model, prices: Prices, listed: (name: string) => Price | undefined): Model {
   const { id } = model.info;
-  const names = [id, id.slice(id.indexOf(":") + 1)];
-  const named = names.find((name) => Object.hasOwn(prices, name));
-  const price = named === undefined ? undefined : prices[named];
+  const name = id.slice(id.indexOf(":") + 1);
+  const named = [id, name].find((each) => Object.hasOwn(prices, each));
+  const price = named === undefined ? listed(name) : prices[named];
   if (price === undefined) return model;
   return { info: { ...model.info, price }, stream: (request, signal) => model.stream(request, signal) };
 }

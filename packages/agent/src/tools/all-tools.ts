@@ -22,6 +22,7 @@ export const readFile = defineTool({
   description: "Reads a text file of the workspace. Files longer than 50 KB are cut.",
   kind: "read",
   isReadOnly: true,
+  isConcurrent: true,
   arguments: z.strictObject({
     path: z.string().min(1).describe("The file, from the working folder on or absolute"),
   }),

@@ -94,6 +94,8 @@ export interface Tool {
   readonly isReadOnly: boolean;
   /** Whether it affects only the agent itself, and so needs no permission. */
   readonly isInner: boolean;
+  /** Whether calls of it that a model makes at once may run at the same time; one after the other if absent. */
+  readonly isConcurrent?: boolean;
   /** Whether the runtime itself needs it, so that no skill takes it away. */
   readonly isRuntime?: boolean;
   /** The names by which skills can allow it together with others, such as that of its MCP server. */
@@ -110,6 +112,7 @@ export interface ToolPlan<Schema extends z.ZodType> {
   readonly isReadOnly?: boolean;
   readonly isInner?: boolean;
   readonly isRuntime?: boolean;
+  readonly isConcurrent?: boolean;
   readonly arguments: Schema;
   readonly title: (given: z.infer<Schema>) => string;
   readonly prepare?: (given: z.infer<Schema>, context: ToolContext) => Promise<Preparation>;
@@ -121,6 +124,7 @@ const TITLE_LENGTH = 200;
 /** Defines a tool. One schema describes and validates its arguments. */
 export function defineTool<Schema extends z.ZodType>(plan: ToolPlan<Schema>): Tool {
   const { name, description, kind, isReadOnly = false, isInner = false, isRuntime = isInner } = plan;
+  const { isConcurrent = false } = plan;
   const { $schema: _, ...parameters } = z.toJSONSchema(plan.arguments);
   return {
     name,
@@ -129,6 +133,7 @@ export function defineTool<Schema extends z.ZodType>(plan: ToolPlan<Schema>): To
     isReadOnly,
     isInner,
     isRuntime,
+    isConcurrent,
     parameters,
     call(given) {
       const { data, error } = plan.arguments.safeParse(given);

@@ -14,7 +14,7 @@ const CONTINUE =
  */
 export async function askModel(turn: Turn): Promise<Answer> {
   const { model, limits, newId } = turn.setting;
-  const draft = new Draft(newId(), model.info.id, newId);
+  const draft = new Draft(newId(), model.info.id, newId, callIds(turn));
   turn.draft = draft;
   let release = noop;
   for (let attempt = 1; ; attempt += 1) {
@@ -35,6 +35,12 @@ export async function askModel(turn: Turn): Promise<Answer> {
 }
 
 function noop(): void {}
+
+/** The ids of the calls in a conversation. */
+function callIds({ messages }: Turn): readonly string[] {
+  const parts = messages.flatMap((message) => (message.role === "assistant" ? message.parts : []));
+  return parts.flatMap((part) => (part.type === "call" ? [part.id] : []));
+}
 
 async function readAnswer(turn: Turn, draft: Draft): Promise<Answer> {
   const { model, limits, emit } = turn.setting;

@@ -100,7 +100,7 @@ export class HomeAgents {
     this.#confine = confine;
     this.gateway = gateway;
     this.tenants = tenantRoots(home, tenants);
-    this.native = nativeSettings(native);
+    this.native = nativeSettings({ ...native, prices: { ...gateway.prices, ...native.prices } });
     this.graphs = graphSettings(graphs);
     this.skills = skillSettings(home, skills, process.env);
     this.idleMs = agent_idle === undefined ? undefined : agent_idle * MINUTE_MS;

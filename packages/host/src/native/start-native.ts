@@ -18,6 +18,7 @@ import {
   type ToolView,
 } from "@reins/agent";
 import type { AgentEntry } from "@reins/agents";
+import { PriceList } from "@reins/gateway";
 import type { Harness, NetworkReach, Principal, Subject } from "@reins/supervisor";
 import { NATIVE } from "../control/agent-profile.ts";
 import { agentOf, subjectIn } from "../control/control-point.ts";
@@ -35,7 +36,7 @@ import type { Subagents } from "./subagents.ts";
 
 /** What an operator may want of the native agent otherwise than by default. */
 export type NativeSettings = Pick<AdvisorOptions, "idle" | "patience" | "presence"> & {
-  /** What models cost, so that limits in money count. */
+  /** What models cost, in place of the table of the gateway. */
   readonly prices?: Prices;
   /** How many tools are kept out of prompts and found. */
   readonly toolSearch?: Partial<ToolSearchSettings>;
@@ -156,7 +157,7 @@ export function startNative(options: NativeOptions): {
   offers?.declare(entry.id, allTools(services, memory));
   const agent = new NativeAgent(theirs, {
     store: new FileSessionStore(join(home, "homes", tenant, user, principal.id, entry.id)),
-    models: modelsFrom(modelConfigFrom(environment), settings?.prices),
+    models: modelsFrom(modelConfigFrom(environment), settings?.prices, listedPrice),
     instructions: (id) => governor.sessionOf(id)?.instructions,
     control: new GovernedControl({
       governor: () => governor,
@@ -191,6 +192,16 @@ export function startNative(options: NativeOptions): {
       close(new Error(reason));
     });
   return { governor, tools: (id, signal) => agent.tools(id, signal), stop };
+}
+
+const LISTED = new PriceList();
+
+/** What a model costs by the table of the gateway. */
+function listedPrice(name: string) {
+  const price = LISTED.priceOf(name);
+  if (!price) return undefined;
+  const { input, output, cache_read: cacheRead, cache_write: cacheWrite } = price;
+  return { input, output, cacheRead, cacheWrite };
 }
 
 /** Starts children of the sessions that a governor knows. */

@@ -1,6 +1,12 @@
 import { isObject } from "@reins/acp";
 import type OpenAI from "openai";
-import { type Message, partsText, type TokenUsage, type UserPart } from "../history/entry.ts";
+import {
+  type Message,
+  partsText,
+  type TokenUsage,
+  type ToolResult,
+  type UserPart,
+} from "../history/entry.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest, type ModelStop } from "./model.ts";
 import { effortOf, type OpenAiAccess, openAiModel, openAiUsage } from "./openai-client.ts";
 import { CallArguments } from "./provider-api.ts";
@@ -145,8 +151,29 @@ function paramsOf(message: Message): Param[] {
     case "assistant":
       return assistantParam(message);
     case "tool":
-      return message.results.map(({ call, text }) => ({ role: "tool", tool_call_id: call, content: text }));
+      return [
+        ...message.results.map(
+          ({ call, text }): Param => ({ role: "tool", tool_call_id: call, content: text }),
+        ),
+        ...shown(message.results),
+      ];
   }
+}
+
+/** What tools found that is not text: results hold text alone here, so images follow in a message of the user. */
+function shown(results: readonly ToolResult[]): Param[] {
+  const content = results.flatMap(({ media = [], text }) =>
+    media.flatMap(({ mimeType, data }): OpenAI.ChatCompletionContentPart[] => [
+      { type: "text", text },
+      mimeType === "application/pdf"
+        ? {
+            type: "text",
+            text: "[this model gets no PDF by this protocol; a command such as pdftotext may help]",
+          }
+        : { type: "image_url", image_url: { url: `data:${mimeType};base64,${data}` } },
+    ]),
+  );
+  return content.length === 0 ? [] : [{ role: "user", content }];
 }
 
 function assistantParam({ parts }: Extract<Message, { role: "assistant" }>): Param[] {

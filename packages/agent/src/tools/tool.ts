@@ -11,6 +11,7 @@ import {
 import { z } from "zod";
 import type { Clock } from "../agent-dependencies.ts";
 import type { Roots } from "../files/roots.ts";
+import type { MediaPart } from "../history/entry.ts";
 import type { WantedOfSkill } from "../skills/session-skills.ts";
 import type { TurnSetting } from "../turn/turn.ts";
 import type { HostServices } from "./host-services.ts";
@@ -53,6 +54,8 @@ export interface ToolOutcome {
   /** The text for the model. */
   readonly text: string;
   readonly isError?: boolean;
+  /** Images and documents for the model, beside the text. */
+  readonly media?: readonly MediaPart[];
   /** The content for clients instead of the text, in ACP's form. */
   readonly content?: readonly JsonObject[];
   /** The plan after the call, where the call changed it. */

@@ -71,6 +71,7 @@ export async function settingFor(
       roots: session.roots,
       services,
       commands,
+      background: session.commands,
       memory,
       clock,
       newId,

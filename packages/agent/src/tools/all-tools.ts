@@ -5,6 +5,7 @@ import { errorCode } from "@reins/kit";
 import { z } from "zod";
 import { FileError, type Roots } from "../files/roots.ts";
 import { decodeText, readStart, withFile, withFolder, writeAtomically } from "../files/workspace-files.ts";
+import { readCommand, stopCommand } from "./background-commands.ts";
 import type { HostServices } from "./host-services.ts";
 import { postBoard, readBoard, readMailbox, remember, sendMessage } from "./host-tools.ts";
 import { listFiles } from "./list-files.ts";
@@ -134,6 +135,8 @@ export function allTools(
     editFile,
     deleteFile,
     runCommand,
+    readCommand,
+    stopCommand,
     ...(memory ? [remember] : []),
     ...(skills || bridge ? [loadSkill] : []),
     updatePlan,

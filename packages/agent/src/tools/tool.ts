@@ -14,6 +14,7 @@ import type { Roots } from "../files/roots.ts";
 import type { MediaPart } from "../history/entry.ts";
 import type { WantedOfSkill } from "../skills/session-skills.ts";
 import type { TurnSetting } from "../turn/turn.ts";
+import type { BackgroundCommands } from "./background-commands.ts";
 import type { HostServices } from "./host-services.ts";
 import type { CommandRunner } from "./run-command.ts";
 import { askHostOf, type ToolSearchSettings, type ToolSearchUpdate, type ToolState } from "./tool-search.ts";
@@ -34,6 +35,8 @@ export interface ToolContext {
   readonly roots: Roots;
   readonly services: HostServices;
   readonly commands: CommandRunner;
+  /** The commands of the session that run beside its turns; absent where there is no session to end them. */
+  readonly background?: BackgroundCommands | undefined;
   readonly memory: Memory | undefined;
   readonly clock: Pick<Clock, "now">;
   readonly newId: () => string;
@@ -45,6 +48,8 @@ export interface ToolContext {
   readonly toolCallId: string;
   /** Reports the progress of a worker to clients. */
   readonly onWorker: (update: WorkerUpdate) => Promise<void>;
+  /** Shows clients what a running command has written last. */
+  readonly onOutput: (text: string) => Promise<void>;
   /** Reports a search for tools to clients. */
   readonly onSearch: (update: ToolSearchUpdate) => Promise<void>;
 }

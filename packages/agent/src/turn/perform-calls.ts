@@ -173,6 +173,13 @@ function contextOf(turn: Turn, { toolCallId }: CallPart): ToolContext {
     signal: turn.signal,
     toolCallId,
     onWorker: (update) => emit({ type: "worker", update }),
+    onOutput: (text) =>
+      emit({
+        type: "call_update",
+        toolCallId,
+        status: "in_progress",
+        content: [{ type: "content", content: { type: "text", text } }],
+      }),
     onSearch: (update) => showSearch(turn, update),
     loadSkill: skills && ((name, wanted) => loadSkillIn(turn, name, wanted)),
   };

@@ -31,7 +31,7 @@ export interface TurnSetting {
   readonly tools: readonly Tool[];
   /** Keeps most of the tools out of the prompt; all are in it if absent. */
   readonly deferred?: DeferredTools | undefined;
-  readonly toolContext: Omit<ToolContext, "signal" | "toolCallId" | "onWorker" | "onSearch">;
+  readonly toolContext: Omit<ToolContext, "signal" | "toolCallId" | "onWorker" | "onOutput" | "onSearch">;
   /** The skills of the session. */
   readonly skills?: SessionSkills | undefined;
   /** What was shown as wrong before in the session. */

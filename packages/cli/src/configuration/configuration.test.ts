@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { nativeSettings, readConfiguration } from "./configuration.ts";
+import { readConfiguration } from "./configuration.ts";
+import { nativeSettings } from "./native.ts";
 
 describe("reins.yaml", () => {
   let home: string;
@@ -105,7 +106,11 @@ it("has no native settings by default", () => {
 it("maps the native settings to the options of the host", () => {
   const quiet_hours = { from: 22, to: 7 };
   const prices = { "claude-x": { input: 3, output: 15, cache_read: 0.3 } };
-  expect(nativeSettings({ quiet_hours, most_load: 0.5, patience: 300, may_spend: true, prices })).toEqual({
+  const environment = { JAVA_HOME: "/opt/java" };
+  expect(
+    nativeSettings({ quiet_hours, most_load: 0.5, patience: 300, may_spend: true, prices, environment }),
+  ).toEqual({
+    environment,
     idle: { quietHours: quiet_hours, mostLoad: 0.5 },
     patience: { mostMs: 300_000 },
     presence: { maySpend: true },

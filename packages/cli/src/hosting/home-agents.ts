@@ -15,13 +15,13 @@ import { type AgentsFile, addedIn, agentsFileIn, readAgentsFile } from "../confi
 import {
   type Configuration,
   graphSettings,
-  nativeSettings,
   readConfiguration,
   skillSettings,
   tenantRoots,
   unusable,
 } from "../configuration/configuration.ts";
 import { mcpServersFor } from "../configuration/mcp-servers.ts";
+import { nativeSettings } from "../configuration/native.ts";
 
 type AgentConfiguration = Pick<
   Configuration,

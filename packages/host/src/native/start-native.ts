@@ -38,6 +38,8 @@ import type { Subagents } from "./subagents.ts";
 export type NativeSettings = Pick<AdvisorOptions, "idle" | "patience" | "presence"> & {
   /** What models cost, in place of the table of the gateway. */
   readonly prices?: Prices;
+  /** Variables of commands, beside those that are passed to it. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** How many tools are kept out of prompts and found. */
   readonly toolSearch?: Partial<ToolSearchSettings>;
 };

@@ -32,6 +32,8 @@ describe("tool tables", () => {
       "edit_file",
       "delete_file",
       "run_command",
+      "read_command",
+      "stop_command",
       "remember",
       "load_skill",
       "update_plan",

@@ -107,7 +107,7 @@ const FIRST_LIVE_MS = 300;
 const MOST_LIVE_MS = 5_000;
 
 /** Shows the last lines of a running command, less and less often. */
-export class LiveOutput {
+class LiveOutput {
   readonly #show: (text: string) => Promise<void>;
   #tail = Buffer.alloc(0);
   #isCut = false;

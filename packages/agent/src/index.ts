@@ -9,6 +9,7 @@ export { modelConfigFrom, modelsFrom, type Prices } from "./models/models.ts";
 export { NativeAgent } from "./native-agent.ts";
 export type { FoundSkills, SkillService } from "./skills/session-skills.ts";
 export { allTools } from "./tools/all-tools.ts";
+export type { FetchedPage, WebService } from "./tools/fetch-page.ts";
 export type {
   ClientTool,
   Declared,

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { FileError, type Roots } from "../files/roots.ts";
 import { decodeText, readStart, withFile, withFolder, writeAtomically } from "../files/workspace-files.ts";
 import { readCommand, stopCommand } from "./background-commands.ts";
+import { fetchPage } from "./fetch-page.ts";
 import type { HostServices } from "./host-services.ts";
 import { postBoard, readBoard, readMailbox, remember, sendMessage } from "./host-tools.ts";
 import { listFiles } from "./list-files.ts";
@@ -121,7 +122,7 @@ async function parentAndName(roots: Roots, path: string): Promise<readonly [fold
 
 /** The tools of the native agent whose services are available. */
 export function allTools(
-  { mail, board, subagents, skills, bridge }: HostServices,
+  { mail, board, subagents, skills, bridge, web }: HostServices,
   memory: Memory | undefined,
 ): readonly Tool[] {
   return [
@@ -137,6 +138,7 @@ export function allTools(
     runCommand,
     readCommand,
     stopCommand,
+    ...(web ? [fetchPage] : []),
     ...(memory ? [remember] : []),
     ...(skills || bridge ? [loadSkill] : []),
     updatePlan,

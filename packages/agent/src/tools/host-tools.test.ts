@@ -182,6 +182,8 @@ describe("the tools on offer", () => {
       "edit_file",
       "delete_file",
       "run_command",
+      "read_command",
+      "stop_command",
       "update_plan",
     ]);
     const all = allTools(host().services, new VolatileMemory()).map(({ name }) => name);

@@ -20,7 +20,7 @@ import type { CommandRunner } from "./run-command.ts";
 import { askHostOf, type ToolSearchSettings, type ToolSearchUpdate, type ToolState } from "./tool-search.ts";
 
 /** The kind of a tool, in ACP's words. */
-export type ToolKind = "read" | "edit" | "delete" | "search" | "execute" | "think" | "other";
+export type ToolKind = "read" | "edit" | "delete" | "search" | "execute" | "fetch" | "think" | "other";
 
 /** One step of a plan. */
 export interface PlanEntry {

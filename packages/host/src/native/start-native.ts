@@ -31,6 +31,7 @@ import type { SkillLibrary } from "../skills/skill-library.ts";
 import type { TenantMessaging } from "../turn/messaging.ts";
 import type { TurnOffers } from "../turn/turn-offers.ts";
 import { proseOf, userMemory } from "./advisers.ts";
+import { webService } from "./fetch-web.ts";
 import { GovernedControl } from "./governed-control.ts";
 import type { Subagents } from "./subagents.ts";
 
@@ -259,6 +260,7 @@ function nativeServices(options: NativeServicesOptions): HostServices {
     nameOf,
     workerOf,
     offersBridge,
+    web: webService,
     ...(protocol && { protocol }),
     ...(skills && { skills }),
     ...(mayRead && { mayRead }),

@@ -33,6 +33,7 @@ describe("tool tables", () => {
       "delete_file",
       "run_command",
       "read_command",
+      "fetch_page",
       "stop_command",
       "remember",
       "load_skill",

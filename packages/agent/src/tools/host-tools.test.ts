@@ -187,7 +187,7 @@ describe("the tools on offer", () => {
       "update_plan",
     ]);
     const all = allTools(host().services, new VolatileMemory()).map(({ name }) => name);
-    expect(all).toHaveLength(14);
+    expect(all).toHaveLength(16);
   });
 
   test("describe their arguments with a closed schema", () => {

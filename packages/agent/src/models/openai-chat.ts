@@ -7,7 +7,14 @@ import {
   type ToolResult,
   type UserPart,
 } from "../history/entry.ts";
-import { type Model, ModelError, type ModelEvent, type ModelRequest, type ModelStop } from "./model.ts";
+import {
+  type KnownModel,
+  type Model,
+  ModelError,
+  type ModelEvent,
+  type ModelRequest,
+  type ModelStop,
+} from "./model.ts";
 import { effortOf, type OpenAiAccess, openAiModel, openAiUsage } from "./openai-client.ts";
 import { CallArguments } from "./provider-api.ts";
 import { NO_USAGE } from "./tokens.ts";
@@ -21,9 +28,13 @@ const STOPS: ReadonlyMap<string, ModelStop> = new Map<string, ModelStop>([
 ]);
 
 /** A model behind OpenAI's Chat Completions API, on any server. */
-export function chatModel(model: string, access: OpenAiAccess): Model {
-  return openAiModel(`openai-chat:${model}`, access, async (client, request, signal) =>
-    readChunks(await client.chat.completions.create(chatRequest(model, request), { signal })),
+export function chatModel(model: string, access: OpenAiAccess, known: KnownModel = {}): Model {
+  return openAiModel(
+    `openai-chat:${model}`,
+    access,
+    async (client, request, signal) =>
+      readChunks(await client.chat.completions.create(chatRequest(model, request), { signal })),
+    known,
   );
 }
 
@@ -115,7 +126,10 @@ export function chatRequest(
     stream_options: { include_usage: true },
     messages: [{ role: "system", content: system }, ...alternating(messages.flatMap(paramsOf))],
     ...(tools.length > 0 && {
-      tools: tools.map((tool) => ({ type: "function" as const, function: { ...tool } })),
+      tools: tools.map(({ name, description, parameters }) => ({
+        type: "function" as const,
+        function: { name, description, parameters },
+      })),
     }),
     ...(thoughtLevel !== "default" && { reasoning_effort: effortOf(thoughtLevel) }),
   };

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from "@reins/acp";
 import type OpenAI from "openai";
 import { z } from "zod";
 import type { AssistantPart, MediaPart, Message, TokenUsage, UserPart } from "../history/entry.ts";
-import { type Model, ModelError, type ModelEvent, type ModelRequest } from "./model.ts";
+import { type KnownModel, type Model, ModelError, type ModelEvent, type ModelRequest } from "./model.ts";
 import { objectText } from "./openai-chat.ts";
 import { effortOf, type OpenAiAccess, openAiModel, openAiUsage } from "./openai-client.ts";
 import { modelErrorOf } from "./provider-api.ts";
@@ -10,13 +10,14 @@ import { modelErrorOf } from "./provider-api.ts";
 type Response = OpenAI.Responses.Response;
 
 /** A model behind OpenAI's Responses API. */
-export function responsesModel(name: string, access: OpenAiAccess): Model {
+export function responsesModel(name: string, access: OpenAiAccess, known: KnownModel = {}): Model {
   const id = `openai:${name}`;
   return openAiModel(
     id,
     access,
     async (client, request, signal) =>
       readEvents(await client.responses.create(responsesRequest({ name, id }, request), { signal })),
+    known,
     // The name and description of each deferred tool stay in its prompt, so it is used only where that is wanted.
     { toolSearch: "possible", toolSearchBy: "bm25" },
   );

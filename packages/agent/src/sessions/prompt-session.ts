@@ -50,6 +50,9 @@ export async function settingFor(
     skills,
     faults: session.skillFaults,
     model: opened,
+    fallbacks: (dependencies.models.fallbacks ?? [])
+      .map((id) => dependencies.models.open(id))
+      .filter((other) => other !== opened),
     thoughtLevel: isThoughtLevel(thoughtLevel) ? thoughtLevel : "default",
     mode,
     system: systemPrompt({

@@ -105,7 +105,9 @@ export function backgroundOf({ background }: Pick<ToolContext, "background">): B
   throw new ToolError("failed", "no command runs in the background here");
 }
 
-const Named = z.strictObject({ id: z.string().min(1).describe("The command, as run_command named it") });
+const Named = z.strictObject({
+  id: z.string().min(1).describe("The command, as it was named when it began"),
+});
 
 /** Shows a command in the background. */
 export const readCommand = defineTool({

@@ -8,6 +8,8 @@ export interface Answer {
   readonly parts: readonly AssistantPart[];
   readonly stop: ModelStop;
   readonly usage: TokenUsage;
+  /** Whether it became longer than any answer may be. */
+  readonly isOverlong?: boolean;
 }
 
 /** An answer in progress. */

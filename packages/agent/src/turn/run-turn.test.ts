@@ -319,6 +319,76 @@ describe("a long turn", () => {
   });
 });
 
+describe("an answer that reached its length limit", () => {
+  const cutShort = (text: string) =>
+    [
+      { type: "text", text },
+      { type: "end", stop: "max_tokens" },
+    ] as const;
+
+  test("is gone on with, up to three times", async () => {
+    const { prompt, client, model, requestText } = await run({
+      replies: [cutShort("one "), cutShort("two "), "three"],
+    });
+    expect(await prompt("count")).toMatchObject({ stopReason: "end_turn" });
+    expect(client.said).toBe("one two three");
+    expect(requestText(1)).toContain("reached its length limit");
+    model.play(cutShort("on and on "));
+    const before = model.asked.length;
+    expect(await prompt("count again")).toMatchObject({ stopReason: "max_tokens" });
+    expect(model.asked.length - before).toBe(4);
+  });
+
+  test("makes none of its calls, and says so to the model", async () => {
+    const half = [
+      calling("delete_file", { path: "a.txt" })[0]!,
+      { type: "end", stop: "max_tokens" },
+    ] as const;
+    const { prompt, client, requestText } = await run({ files: { "a.txt": "a" }, replies: [half, "Done."] });
+    await prompt("delete it");
+    expect(client.of("tool_call")).toEqual([]);
+    expect(requestText(1)).toContain("a call that it was making was not made");
+  });
+});
+
+describe("a model that cannot be used now", () => {
+  const away = new ModelError("overloaded", "first answered 529");
+  const limits = { retries: 0 };
+
+  test("is replaced by the next for the rest of the turn, which is decided again", async () => {
+    const [first, second] = [
+      new ScriptedModel([away], { id: "first" }),
+      new ScriptedModel(["Here."], { id: "second" }),
+    ];
+    const all = [first, second];
+    const models = {
+      defaultId: "first",
+      choices: ["first", "second"],
+      fallbacks: ["first", "second"],
+      open: (id: string) => all.find(({ info }) => info.id === id) ?? first,
+    };
+    const { prompt, client, control } = await run({ models, limits });
+    expect(await prompt("hello")).toMatchObject({ stopReason: "end_turn" });
+    expect(client.said).toBe("Here.");
+    expect(client.thought).toContain("second is asked instead");
+    expect(control.payloads("pre_prompt").map(({ model }) => model)).toEqual(["first", "second"]);
+    expect(JSON.stringify(second.asked[0]?.messages)).toContain("hello");
+    await prompt("and again");
+    expect(first.asked).toHaveLength(2);
+  });
+
+  test("is not replaced for a fault of the request, and fails where no other is left", async () => {
+    const models = (error: ModelError) => {
+      const one = new ScriptedModel([error], { id: "first" });
+      return { defaultId: "first", choices: ["first"], fallbacks: ["other"], open: () => one };
+    };
+    const wrong = await run({ models: models(new ModelError("bad_request", "what is this")), limits });
+    await expect(wrong.prompt("hello")).rejects.toThrow("what is this");
+    const alone = await run({ models: models(away), limits });
+    await expect(alone.prompt("hello")).rejects.toThrow("529");
+  });
+});
+
 describe("calls that a model makes at once", () => {
   const texts = { "a.txt": "a", "b.txt": "b", "c.txt": "c" };
   const reading = (path: string) => calling("read_file", { path }, path)[0]!;

@@ -103,6 +103,15 @@ it("has no native settings by default", () => {
   expect(nativeSettings({})).toEqual({ idle: {}, patience: {}, presence: {}, prices: {} });
 });
 
+it("maps the models of the native agent", () => {
+  const models = { qwen3: { context: 40_000, output: 2_000, images: false } };
+  expect(nativeSettings({ model: "qwen3", models, fallbacks: ["demo"] }).models).toEqual({
+    model: "qwen3",
+    known: { qwen3: { contextTokens: 40_000, maxOutputTokens: 2_000, images: false } },
+    fallbacks: ["demo"],
+  });
+});
+
 it("maps the native settings to the options of the host", () => {
   const quiet_hours = { from: 22, to: 7 };
   const prices = { "claude-x": { input: 3, output: 15, cache_read: 0.3 } };

@@ -3,6 +3,18 @@ import type { HostingOptions } from "@reins/host";
 import { z } from "zod";
 import { ToolSearch, toolSearchSettings } from "./tool-search.ts";
 
+const ModelName = z.string().min(1).max(200);
+
+/** A model, where what its name says is not enough. */
+const ModelDescription = z.strictObject({
+  /** The tokens of its context. */
+  context: z.int().min(1_000).max(100_000_000).optional(),
+  /** The tokens of an answer. */
+  output: z.int().min(256).max(10_000_000).optional(),
+  /** Whether it accepts images. */
+  images: z.boolean().optional(),
+});
+
 /** `native` in `reins.yaml`: the agent of Reins itself. */
 export const NativeConfiguration = z
   .strictObject({
@@ -16,6 +28,12 @@ export const NativeConfiguration = z
     may_spend: z.boolean().optional(),
     /** The price of models in dollars per million tokens, by id or name; limits on `cost` use it. */
     prices: z.record(z.string().min(1), ModelPrice).default({}),
+    /** The model of new sessions, where the environment names none. */
+    model: ModelName.optional(),
+    /** What is known of models, by id or name; they are on offer. */
+    models: z.record(ModelName, ModelDescription).optional(),
+    /** The models that are asked, in this order, when one is at its limit or cannot be reached. */
+    fallbacks: z.array(ModelName).max(8).optional(),
     /** Variables of the commands that it runs, in place of those of Reins. */
     environment: z.record(z.string().regex(/^[A-Za-z_]\w*$/), z.string().max(32_768)).optional(),
     /** How many tools are kept out of prompts and found. */
@@ -30,6 +48,9 @@ export function nativeSettings({
   patience,
   may_spend,
   prices = {},
+  model,
+  models,
+  fallbacks,
   environment,
   tool_search,
 }: Partial<z.infer<typeof NativeConfiguration>>): NonNullable<HostingOptions["native"]> {
@@ -46,7 +67,19 @@ export function nativeSettings({
         { input, output, cacheRead: cache_read, cacheWrite: cache_write },
       ]),
     ),
+    ...((model ?? models ?? fallbacks) && {
+      models: { model, known: models && knownModels(models), fallbacks },
+    }),
     ...(environment && { environment }),
     ...(tool_search && { toolSearch: toolSearchSettings(tool_search) }),
   };
+}
+
+function knownModels(models: Readonly<Record<string, z.infer<typeof ModelDescription>>>) {
+  return Object.fromEntries(
+    Object.entries(models).map(([name, { context: contextTokens, output: maxOutputTokens, images }]) => [
+      name,
+      { contextTokens, maxOutputTokens, images },
+    ]),
+  );
 }

@@ -7,6 +7,7 @@ import {
   type CommandRunner,
   FileSessionStore,
   type HostServices,
+  type KnownModel,
   modelConfigFrom,
   modelsFrom,
   NativeAgent,
@@ -39,6 +40,12 @@ import type { Subagents } from "./subagents.ts";
 export type NativeSettings = Pick<AdvisorOptions, "idle" | "patience" | "presence"> & {
   /** What models cost, in place of the table of the gateway. */
   readonly prices?: Prices;
+  /** Its models: the one of new sessions, what is known of them, and which are asked when one cannot be used. */
+  readonly models?: {
+    readonly model?: string | undefined;
+    readonly known?: Readonly<Record<string, KnownModel>> | undefined;
+    readonly fallbacks?: readonly string[] | undefined;
+  };
   /** Variables of commands, beside those that are passed to it. */
   readonly environment?: Readonly<Record<string, string>>;
   /** How many tools are kept out of prompts and found. */
@@ -160,7 +167,7 @@ export function startNative(options: NativeOptions): {
   offers?.declare(entry.id, allTools(services, memory));
   const agent = new NativeAgent(theirs, {
     store: new FileSessionStore(join(home, "homes", tenant, user, principal.id, entry.id)),
-    models: modelsFrom(modelConfigFrom(environment), settings?.prices, listedPrice),
+    models: modelsOf(environment, settings),
     instructions: (id) => governor.sessionOf(id)?.instructions,
     control: new GovernedControl({
       governor: () => governor,
@@ -195,6 +202,13 @@ export function startNative(options: NativeOptions): {
       close(new Error(reason));
     });
   return { governor, tools: (id, signal) => agent.tools(id, signal), stop };
+}
+
+/** The models of the environment, with what the operator says of them; the environment has the last word. */
+function modelsOf(environment: NativeOptions["environment"], { models, prices }: NativeSettings = {}) {
+  const config = modelConfigFrom(environment);
+  const { model = models?.model } = config;
+  return modelsFrom({ ...config, ...models, model }, prices, listedPrice);
 }
 
 const LISTED = new PriceList();

@@ -88,6 +88,21 @@ test("a run that is canceled as soon as it is found does nothing", async () => {
   expect(await textIn(join(home.workspace, "done.txt"))).toBe("after\n");
 });
 
+test("a run that is revised as soon as it has failed is not shown as failed after that", async () => {
+  const home = await openGraphHome();
+  const { graphs } = home.hosting;
+  for (const id of ["one", "two", "three", "four", "five", "six", "seven", "eight"]) {
+    await home.start([command("a", "false")], { run_id: id }, { persist: true });
+    await expect.poll(async () => (await home.get(id)).ended_at, { interval: 0 }).toBeDefined();
+    const declaration = {
+      ...{ type: "agent.protocol", version: "1", intent: "revise" },
+      payload: { run_id: id, actions: [command("b", "true")] },
+    };
+    await graphs.start(home.principal, { declaration });
+    expect(await home.ended(id)).toMatchObject({ status: "completed" });
+  }
+});
+
 test("a run that is canceled as soon as it continues does nothing more", async () => {
   const home = await openGraphHome();
   const { graphs } = home.hosting;

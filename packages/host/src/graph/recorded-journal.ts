@@ -1,10 +1,18 @@
 import { type EngineEnd, type JournaledRun, type RunJournal, StoreJournal } from "@reins/graph";
 import { errorMessage, exponentialBackoff, sleep, systemClock } from "@reins/kit";
 import type { Draft } from "@reins/ledger";
-import { StoreError } from "@reins/store";
+import { type Change, StoreError } from "@reins/store";
 import { type Harness, VaultError } from "@reins/supervisor";
 
-export interface RecordedJournalOptions {
+/** What changes with the journal of a run: in the same commit, and for all to see once that is stored. */
+export interface RunTransition {
+  readonly changes: () => readonly Change<unknown>[];
+  readonly stored: () => Promise<void> | void;
+  /** Called when it is not stored, for good. */
+  readonly undo: () => void;
+}
+
+export interface RecordedJournalOptions<Result> {
   readonly harness: Pick<Harness, "record" | "store" | "vault">;
   /** Whether a run is to last: what others store is not waited for on the disk. */
   readonly isDurable: (run: string) => boolean;
@@ -12,6 +20,10 @@ export interface RecordedJournalOptions {
   readonly stopping: AbortSignal;
   /** Called when a run has to wait until something of it can be stored, and with `undefined` when it is. */
   readonly onWait: (run: string, reason: string | undefined) => void;
+  /** What the end of a run changes. */
+  readonly ending?: (run: string, end: EngineEnd<Result>) => Promise<RunTransition>;
+  /** What a value changes that reopens a run. Rejects where the run is not reopened by it. */
+  readonly reopening?: (run: string, value: unknown) => Promise<RunTransition>;
 }
 
 const AGAIN = { firstMs: 250, mostMs: 5_000 };
@@ -24,12 +36,12 @@ export class RecordedJournal<Input, Result>
   extends StoreJournal<Input, Result>
   implements RunJournal<Input, Result>
 {
-  readonly #options: RecordedJournalOptions;
+  readonly #options: RecordedJournalOptions<Result>;
   readonly #drafts = new Map<string, readonly Draft[]>();
   /** Settles when the write that a run waits for is over. */
   readonly #waiting = new Map<string, Promise<void>>();
 
-  constructor(options: RecordedJournalOptions) {
+  constructor(options: RecordedJournalOptions<Result>) {
     super(options.harness.store, options.harness.vault);
     this.#options = options;
   }
@@ -67,12 +79,35 @@ export class RecordedJournal<Input, Result>
     }
   }
 
-  override end(run: string, end: EngineEnd<Result>): Promise<void> {
-    return this.#untilStored(run, () => super.end(run, end));
+  override async end(run: string, end: EngineEnd<Result>): Promise<void> {
+    const transition = await this.#options.ending?.(run, end);
+    await this.#change([this.ending(run, end)], transition, (commit) => this.#untilStored(run, commit));
+  }
+
+  override async reopen(run: string, name: string, value: unknown): Promise<void> {
+    const transition = await this.#options.reopening?.(run, value);
+    // Where there is no room it is refused, as a new run is.
+    await this.#change(this.reopening(run, name, value), transition, (commit) => commit());
   }
 
   override cancel(run: string): Promise<void> {
     return this.#untilStored(run, () => super.cancel(run));
+  }
+
+  async #change(
+    changes: readonly Change<unknown>[],
+    transition: RunTransition | undefined,
+    store: (commit: () => Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    try {
+      await store(async () => {
+        await this.#options.harness.store.commit([...changes, ...(transition?.changes() ?? [])]);
+      });
+    } catch (error) {
+      transition?.undo();
+      throw error;
+    }
+    await transition?.stored();
   }
 
   /** Writes until that succeeds. What a run writes meanwhile waits behind it, so that the order stays. */

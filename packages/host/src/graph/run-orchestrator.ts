@@ -1,6 +1,7 @@
 import {
   type AttemptRequest,
   type Control,
+  type EngineEnd,
   hasEnded,
   JournalEngine,
   ProtocolError,
@@ -16,7 +17,7 @@ import type { PerformedAction } from "./executor.ts";
 import { type GraphRun, runKey } from "./graph-run.ts";
 import { allowedName, attemptAction, type EarlierAttempt, performedName } from "./perform-action.ts";
 import { type ActionPreparation, CHILD } from "./prepare-action.ts";
-import { RecordedJournal } from "./recorded-journal.ts";
+import { RecordedJournal, type RunTransition } from "./recorded-journal.ts";
 import type { RunStore } from "./run-store.ts";
 import type { SealedArtifacts } from "./sealed-artifacts.ts";
 import type { RunDisplay } from "./show-run.ts";
@@ -69,10 +70,8 @@ export class RunOrchestrator {
   readonly #stop = new AbortController();
   /** Effects that are under way. */
   readonly #performing = new Set<Promise<unknown>>();
-  /** Runs that are about to begin, or to continue, by key. What changes one waits for that: none begins after its cancel. */
-  readonly #beginning = new Map<string, Promise<void>>();
-  /** Cancels that are not stored yet, by run. */
-  readonly #canceling = new Map<string, Promise<unknown>>();
+  /** Runs that are about to begin. What changes one waits for that: none begins after its cancel. */
+  readonly #beginning = new Map<GraphRun, Promise<void>>();
 
   constructor(options: RunOrchestratorOptions) {
     this.#options = options;
@@ -81,6 +80,8 @@ export class RunOrchestrator {
       ...{ harness, stopping: this.#stop.signal },
       isDurable: (run) => store.active.get(run)?.graph.isDurable ?? true,
       onWait: (run, reason) => store.active.get(run)?.hold(reason),
+      ending: (run, end) => this.#ending(run, end),
+      reopening: (run) => this.#reopening(run),
     });
     const orchestrate = (key: RunKey, scope: RunScope) => this.#orchestrate(key, scope);
     this.#engine = new JournalEngine({ orchestrate, journal: this.#journal });
@@ -100,48 +101,33 @@ export class RunOrchestrator {
     for (const run of left) await this.#start(run);
   }
 
-  /** Runs a graph that was validated and stored, once it was shown. One that cannot begin has failed. */
-  async start(run: GraphRun, show: () => Promise<void>): Promise<void> {
-    const { active } = this.#options.store;
-    active.set(run.key, run);
-    const beginning = show().then(() => this.#start(run));
-    this.#begins(run, beginning);
-    try {
-      await beginning;
-    } catch (error) {
-      active.delete(run.key);
-      abandon(run, `it could not begin: ${errorMessage(error)}`);
-      throw error;
-    }
+  /** Runs a graph that was validated, once it is stored and shown. One that is stored and cannot begin has failed. */
+  async start(run: GraphRun, create: () => Promise<void>, show: () => Promise<void>): Promise<void> {
+    const beginning = this.#begin(run, create, show);
+    const over = () => void this.#beginning.delete(run);
+    this.#beginning.set(run, beginning.then(over, over));
+    return beginning;
   }
 
-  /** Cancels a run; resolves when it is over. */
+  /** Cancels a run; resolves when it is over. One that is about to be ends as it does. */
   async cancel(run: GraphRun): Promise<void> {
-    await this.#begun(run);
-    const canceling = this.#engine.cancel(run.key);
-    this.#canceling.set(run.key, canceling);
-    await canceling.finally(() => this.#canceling.delete(run.key));
+    await this.#beginning.get(run);
+    await this.#engine.cancel(run.key);
     await this.#engine.ended(run.key).catch(() => undefined);
   }
 
   /** Sends a control to a run; one that has failed or is blocked continues with it. */
   async send(run: GraphRun, control: Control): Promise<GraphRun> {
-    const { store } = this.#options;
-    await this.#begun(run);
-    const { status } = run.standing;
-    const { reason, isOver: wasOver } = run;
-    run.countControl();
-    if (wasOver) {
-      // One that is continued counts among those that are open.
-      store.reserve(run.declared.principal)();
-      store.active.set(run.key, run);
-      run.reopen();
+    await this.#beginning.get(run);
+    this.#stop.signal.throwIfAborted();
+    const uncount = run.countControl();
+    try {
+      if (await sendControl(this.#engine, run.key, control)) return run;
+    } catch (error) {
+      uncount();
+      throw error;
     }
-    const sending = sendControl(this.#engine, run.key, control);
-    if (wasOver) this.#begins(run, sending);
-    if (await sending) return run;
-    if (wasOver) run.end(status, now(), reason);
-    store.active.delete(run.key);
+    uncount();
     throw new ProtocolError("state", `the run ${run.id} is over`);
   }
 
@@ -157,13 +143,18 @@ export class RunOrchestrator {
     await this.#engine.close();
   }
 
-  #begins({ key }: GraphRun, beginning: Promise<unknown>): void {
-    const over = () => void this.#beginning.delete(key);
-    this.#beginning.set(key, beginning.then(over, over));
-  }
-
-  async #begun({ key }: GraphRun): Promise<void> {
-    await this.#beginning.get(key);
+  async #begin(run: GraphRun, create: () => Promise<void>, show: () => Promise<void>): Promise<void> {
+    const { active } = this.#options.store;
+    await create();
+    active.set(run.key, run);
+    try {
+      await show();
+      await this.#start(run);
+    } catch (error) {
+      active.delete(run.key);
+      abandon(run, `it could not begin: ${errorMessage(error)}`);
+      throw error;
+    }
   }
 
   async #start({ key, id, declared: { tenant } }: GraphRun): Promise<void> {
@@ -182,12 +173,12 @@ export class RunOrchestrator {
   }
 
   async #orchestrate({ tenant, run: id }: RunKey, scope: RunScope): Promise<RunResult> {
-    const { store, preparation, onError, parallel = PARALLEL, calls = MOST_CALLS } = this.#options;
+    const { store, preparation, parallel = PARALLEL, calls = MOST_CALLS } = this.#options;
     const run = store.active.get(runKey(tenant, id)) ?? (await store.find(tenant, id));
     if (!run) throw new Error(`there is no run ${id}`);
+    if (run.ended) throw new Error(`the run ${id} is over`);
     store.active.set(run.key, run);
     const earlier = (await this.#journal.load(run.key))?.entries ?? new Map<string, unknown>();
-    if (run.isOver) run.reopen();
     // The parts of an attempt are in its result, too.
     const results = [...earlier].filter(([name]) => !/^(?:part|performed)\/.+\//.test(name));
     const kept = { size: results.reduce<number>((sum, [, value]) => sum + sizeOf(value), 0) };
@@ -210,12 +201,58 @@ export class RunOrchestrator {
     if (this.#stop.signal.aborted) return result;
     await Promise.allSettled(run.writing);
     if (earlier.size > 0) await this.#options.settleEarlier(run, childrenIn(earlier));
-    run.end(result.status, now(), result.reason);
-    // What cannot be stored now is stored later.
-    await store.flush().catch(onError);
-    store.active.delete(run.key);
-    await this.#options.onOver(run);
     return result;
+  }
+
+  /** The engine stores the end of a run: it is shown with that, and what the run held is released before anything follows. */
+  async #ending(key: string, end: EngineEnd<RunResult>): Promise<RunTransition> {
+    const { store, onOver } = this.#options;
+    const run = store.active.get(key);
+    if (!run) return UNCHANGED;
+    const endedAt = now();
+    if (end.state === "failed") account(run, end.error);
+    run.ending(
+      end.state === "ended"
+        ? { status: end.result.status, reason: end.result.reason, endedAt }
+        : { status: "failed", reason: end.error, endedAt },
+    );
+    return {
+      changes: () => [store.changeOf(run)],
+      stored: async () => {
+        store.active.delete(key);
+        run.over();
+        await onOver(run);
+      },
+      undo: () => undefined,
+    };
+  }
+
+  /** The engine stores that a run continues after its end. */
+  async #reopening(key: string): Promise<RunTransition> {
+    const { store } = this.#options;
+    const run = store.held(key);
+    if (!run) return UNCHANGED;
+    run.reopening();
+    // It counts among those that are open.
+    let release = () => {};
+    try {
+      release = store.reserve(run.declared.principal);
+    } catch (error) {
+      run.over();
+      throw error;
+    }
+    return {
+      changes: () => [store.changeOf(run)],
+      stored: () => {
+        store.active.set(key, run);
+        release();
+        run.open();
+      },
+      undo: () => {
+        release();
+        run.over();
+      },
+    };
   }
 
   async #attempt(
@@ -243,7 +280,6 @@ export class RunOrchestrator {
     if (ended.status === "rejected" || ended.value.kind === "failed") {
       // The end of a killed process may be seen before the order is: the attempt is canceled then, and did not fail.
       await this.#options.caughtUpWithKills();
-      await this.#canceling.get(run.key);
     }
     return attempt;
   }
@@ -264,10 +300,16 @@ export class RunOrchestrator {
 
 /** Ends a run that goes no further, with every action accounted for. */
 function abandon(run: GraphRun, reason: string): void {
+  account(run, reason);
+  run.end({ status: "failed", reason, endedAt: now() });
+}
+
+function account(run: GraphRun, reason: string): void {
   for (const state of run.states.values())
     if (!hasEnded(state.status)) run.change({ ...state, status: "canceled", reason }, now());
-  run.end("failed", now(), reason);
 }
+
+const UNCHANGED: RunTransition = { changes: () => [], stored: () => undefined, undo: () => undefined };
 
 const TOO_MUCH = `the results of the run have more than ${MOST_KEPT} characters, which is the most`;
 

@@ -1,5 +1,5 @@
 import { graphTables, type ProjectedRun, ProtocolError } from "@reins/graph";
-import { change } from "@reins/store";
+import { type Change, change } from "@reins/store";
 import { type Harness, type Principal, SupervisorError, VaultError } from "@reins/supervisor";
 import { runPlace, turnPlace } from "./at-rest.ts";
 import { type DeclaredRun, GraphRun, type GraphRunListener, type RunProgress, runKey } from "./graph-run.ts";
@@ -36,6 +36,13 @@ export class RunStore {
   readonly active = new Map<string, GraphRun>();
   readonly #listeners = new Set<GraphRunListener>();
   readonly #unstored = new Set<GraphRun>();
+  /** The runs that somebody has: of each there is one object, so that all see the same, and change the same. */
+  readonly #held = new Map<string, WeakRef<GraphRun>>();
+  readonly #released = new FinalizationRegistry<string>((key) => {
+    if (!this.#held.get(key)?.deref()) this.#held.delete(key);
+  });
+  /** Runs that are being stored for the first time. */
+  readonly #creating = new Map<string, Promise<unknown>>();
   /** Runs that are being declared. */
   readonly #reserved = new Set<{ readonly owner: RunOwner }>();
   #cancelFlush: (() => void) | undefined;
@@ -71,8 +78,24 @@ export class RunStore {
     return new GraphRun(declared, (run, action) => this.#changed(run, action));
   }
 
+  /** The change that stores how a run stands, in a commit of the caller. */
+  changeOf(run: GraphRun): Change<undefined> {
+    const { tenant, run_id, revised } = run.declared;
+    const declared = revised ? this.#sealed(run, "declared") : null;
+    const { ended_at: endedAt = null } = run.progress;
+    const state = this.#sealed(run, "state");
+    return change(declaredRunTables, "update", { tenant, run: run_id, state, endedAt, declared });
+  }
+
   /** Stores a new run, with the turn that the transcript of its session gets; false if there is one of its id. */
   async create(run: GraphRun, turn: object | undefined): Promise<boolean> {
+    await this.#creating.get(run.key)?.catch(() => undefined);
+    const creating = this.#create(run, turn);
+    this.#creating.set(run.key, creating);
+    return creating.finally(() => this.#creating.delete(run.key));
+  }
+
+  async #create(run: GraphRun, turn: object | undefined): Promise<boolean> {
     const { tenant, session, run_id } = run.declared;
     const [isNew] = await this.#options.harness.store.commit(
       [
@@ -84,6 +107,7 @@ export class RunStore {
       ],
       { durable: run.graph.isDurable },
     );
+    if (isNew) this.#hold(run);
     return isNew;
   }
 
@@ -93,7 +117,13 @@ export class RunStore {
     const known = this.active.get(key) ?? [...this.#unstored].find((run) => run.key === key);
     if (known) return known;
     const stored = await this.#options.harness.store.query(declaredRunTables, "get", { tenant, run: id });
+    await this.#creating.get(key)?.catch(() => undefined);
     return this.active.get(key) ?? (stored && this.#readable(stored)[0]);
+  }
+
+  /** The run of a key that somebody has. */
+  held(key: string): GraphRun | undefined {
+    return this.#held.get(key)?.deref();
   }
 
   /** A run that a principal may see; for others there is none. */
@@ -121,13 +151,7 @@ export class RunStore {
     this.#cancelFlush = undefined;
     const runs = [...this.#unstored];
     if (runs.length === 0) return;
-    const changes = runs.map((run) => {
-      const { tenant, run_id, revised } = run.declared;
-      const declared = revised ? this.#sealed(run, "declared") : null;
-      const { ended_at: endedAt = null } = run.progress;
-      const state = this.#sealed(run, "state");
-      return change(declaredRunTables, "update", { tenant, run: run_id, state, endedAt, declared });
-    });
+    const changes = runs.map((run) => this.changeOf(run));
     for (const run of runs) this.#unstored.delete(run);
     try {
       await this.#options.harness.store.commit(changes, { durable: false });
@@ -161,19 +185,35 @@ export class RunStore {
     const range = { before: before.toISOString(), limit: SWEEP };
     for (let swept = SWEEP; swept === SWEEP; ) {
       const stored = await store.query(declaredRunTables, "endedBefore", range);
-      const runs = stored.flatMap((one) => this.#readable(one)).filter(({ key }) => !this.active.has(key));
-      for (const run of runs) await erase(run);
-      await store.commit(
-        [
-          change(declaredRunTables, "forget", { runs: runs.map(({ declared }) => idOf(declared)) }),
-          change(graphTables, "forget", { runs: runs.map(({ key }) => key) }),
-        ],
-        { durable: false },
-      );
+      const runs = stored.flatMap((one) => this.#readable(one)).filter((run) => run.forget());
+      await this.#forget(runs, erase).catch((error: unknown) => {
+        for (const run of runs) run.over();
+        throw error;
+      });
       swept = runs.length;
     }
     for (let swept = SWEEP; swept === SWEEP; )
       [swept] = await store.commit([change(declaredRunTables, "forgetTurns", range)], { durable: false });
+  }
+
+  async #forget(runs: readonly GraphRun[], erase: (run: GraphRun) => Promise<void>): Promise<void> {
+    for (const run of runs) await erase(run);
+    await this.#options.harness.store.commit(
+      [
+        change(declaredRunTables, "forget", { runs: runs.map(({ declared }) => idOf(declared)) }),
+        change(graphTables, "forget", { runs: runs.map(({ key }) => key) }),
+      ],
+      { durable: false },
+    );
+    for (const run of runs) {
+      this.#unstored.delete(run);
+      this.#held.delete(run.key);
+    }
+  }
+
+  #hold(run: GraphRun): void {
+    this.#held.set(run.key, new WeakRef(run));
+    this.#released.register(run, run.key);
   }
 
   #sealed(run: GraphRun, part: "declared" | "state"): string {
@@ -200,10 +240,14 @@ export class RunStore {
 
   /** A stored run. What is stored was written by this class. */
   #read(stored: StoredDeclaredRun): GraphRun {
+    const held = this.held(runKey(stored.tenant, stored.run));
+    if (held) return held;
     const { vault } = this.#options.harness;
     const declared: DeclaredRun = JSON.parse(vault.open(runPlace(stored, "declared"), stored.declared));
     const progress: RunProgress = JSON.parse(vault.open(runPlace(stored, "state"), stored.state));
-    return new GraphRun(declared, (run, action) => this.#changed(run, action), progress);
+    const run = new GraphRun(declared, (changed, action) => this.#changed(changed, action), progress);
+    this.#hold(run);
+    return run;
   }
 
   #changed(run: GraphRun, action: string | undefined): void {

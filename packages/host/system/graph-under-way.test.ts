@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import { dirname, join } from "node:path";
 import { JournalEngine } from "@reins/graph";
@@ -66,6 +66,33 @@ describe("the kill switch", () => {
     // The native agent itself stays.
     await expect.poll(() => home.hosting.register.all.length).toBeLessThan(2);
   });
+});
+
+test("the kill switch ends runs that have just begun, or continue after their end", async () => {
+  const home = await openGraphHome({ killSocket: true });
+  const { graphs, kills } = home.hosting;
+  const wait = { executor: { type: "runtime", target: "wait" }, input: { seconds: 2_000_000 } };
+  const killed = async (id: string): Promise<void> => {
+    await expect
+      .poll(async () => (await graphs.get(home.principal, id).catch(() => undefined))?.status, {
+        interval: 0,
+      })
+      .toBe("running");
+    const order = { id: randomUUID(), tenant: null, by: "user:default/operator", reason: null };
+    await kills?.kill({ ...order, target: { kind: "all" } as const });
+    expect(await home.ended(id)).toMatchObject({ status: "canceled" });
+  };
+  for (const run_id of ["one", "two", "three"]) {
+    const starting = home.start([{ id: "wait", ...wait }], { run_id }, { persist: true });
+    await Promise.all([starting.catch(() => undefined), killed(run_id)]);
+  }
+  for (const run_id of ["four", "five", "six"]) {
+    await home.run([command("a", "test -e go && sleep 60")], { run_id }, { persist: true });
+    await writeFile(join(home.workspace, "go"), "");
+    const deciding = graphs.decide(home.principal, run_id, { action: "a", decision: "retry" });
+    await Promise.all([deciding, killed(run_id)]);
+    await rm(join(home.workspace, "go"));
+  }
 });
 
 test("a run that is canceled as soon as it is found does nothing", async () => {
@@ -189,6 +216,24 @@ describe("a full disk", () => {
     const run = await home.ended(run_id);
     expect([run.status, run.status_reason]).toEqual(["completed", undefined]);
     expect(await textIn(join(home.workspace, "done.txt"))).toBe("one\ntwo\n");
+  });
+
+  test("shows a run as over once its end is stored, and says meanwhile what it waits for", async () => {
+    const home = await openGraphHome();
+    const { store } = home.harness;
+    const commit = store.commit.bind(store);
+    let isFull = true;
+    vi.spyOn(store, "commit").mockImplementation(((...given: Parameters<typeof commit>) =>
+      isFull && given[0].some(({ tables, name }) => tables === "graph" && name === "end")
+        ? Promise.reject(new StoreError("full", "the disk is full; make room"))
+        : commit(...given)) as never);
+    const { run_id } = await home.start([command("one", "false")], {}, { persist: true });
+    const shown = async () => (await home.get(run_id)).status_reason;
+    await expect.poll(shown).toMatch(/waits until it can be stored: the disk is full/);
+    expect(await home.get(run_id)).toMatchObject({ status: "running", actions: [{ status: "failed" }] });
+    expect((await home.get(run_id)).ended_at).toBeUndefined();
+    isFull = false;
+    expect(await home.ended(run_id)).toMatchObject({ status: "failed" });
   });
 });
 

@@ -4,6 +4,7 @@ import {
   type Graph,
   type GraphAction,
   hasEnded,
+  MOST_ACTIONS,
   type ProjectedRun,
   ProtocolError,
   projectRun,
@@ -96,6 +97,8 @@ export class GraphRun {
   readonly writing = new Set<Promise<unknown>>();
   readonly #onChange: GraphRunListener;
   readonly #states: Map<string, ActionState>;
+  /** Its actions, and those of revisions that are on their way. */
+  readonly #ids: Set<string>;
   readonly #details: Map<string, ActionDetails>;
   #phase: RunPhase;
   /** How it stands while it is not over, and how it ended last. */
@@ -124,6 +127,7 @@ export class GraphRun {
     this.#controls = progress.controls ?? 0;
     this.#states = new Map(progress.actions.map((state) => [state.id, state]));
     this.#details = new Map(progress.details);
+    this.#ids = new Set(this.graph.actions.map(({ id }) => id));
   }
 
   get id(): string {
@@ -190,6 +194,14 @@ export class GraphRun {
     return () => {
       this.#controls -= 1;
     };
+  }
+
+  /** Counts the actions of a revision. Throws where the run would have too many. */
+  countActions(actions: readonly GraphAction[]): void {
+    const ids = new Set([...this.#ids, ...actions.map(({ id }) => id)]);
+    if (ids.size > MOST_ACTIONS)
+      throw new ProtocolError("graph", `with this revision the run has more than ${MOST_ACTIONS} actions`);
+    for (const id of ids) this.#ids.add(id);
   }
 
   action(id: string): GraphAction | undefined {

@@ -261,7 +261,7 @@ export class GraphRuns {
 
   /** Cancels the runs of sessions that have ended, or were killed. */
   endRuns(sessions: readonly string[], tenant?: string): void {
-    for (const run of this.#store.active.values()) {
+    for (const run of this.#orchestrator.underWay) {
       const isOwn = tenant === undefined || run.declared.tenant === tenant;
       if (isOwn && sessions.includes(run.declared.session))
         this.#orchestrator.cancel(run).catch(this.#options.onError);

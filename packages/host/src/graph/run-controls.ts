@@ -94,6 +94,8 @@ export class RunControls {
     const actions = together.slice(known.length);
     const revised = new GraphRun({ ...run.declared, graph: all }, () => undefined);
     await preparation.validate(revised, actions);
+    // Others may have been revised into it meanwhile.
+    run.countActions(actions);
     return orchestrator.send(run, { kind: "revise", graph: { ...graph, actions, sections } });
   }
 }

@@ -38,7 +38,7 @@ export interface RunOrchestratorOptions {
   readonly parallel?: number | undefined;
   /** The most attempts of a run. */
   readonly calls?: number | undefined;
-  /** Called when a run begins or continues; what it returns, when it ends. */
+  /** Called before a run begins or continues; what it returns, when it is over. */
   readonly register: (run: GraphRun) => Promise<() => void>;
   /**
    * Ends the child sessions that a run left open in an earlier process, by their keys, and records that the outcome of what
@@ -72,6 +72,8 @@ export class RunOrchestrator {
   readonly #performing = new Set<Promise<unknown>>();
   /** Runs that are about to begin. What changes one waits for that: none begins after its cancel. */
   readonly #beginning = new Map<GraphRun, Promise<void>>();
+  /** The runs that are registered: all that are under way, also those that are about to be. */
+  readonly #registered = new Map<GraphRun, () => void>();
 
   constructor(options: RunOrchestratorOptions) {
     this.#options = options;
@@ -107,6 +109,11 @@ export class RunOrchestrator {
     const over = () => void this.#beginning.delete(run);
     this.#beginning.set(run, beginning.then(over, over));
     return beginning;
+  }
+
+  /** The runs that are under way, or about to be. */
+  get underWay(): readonly GraphRun[] {
+    return [...this.#registered.keys()];
   }
 
   /** Cancels a run; resolves when it is over. One that is about to be ends as it does. */
@@ -145,16 +152,32 @@ export class RunOrchestrator {
 
   async #begin(run: GraphRun, create: () => Promise<void>, show: () => Promise<void>): Promise<void> {
     const { active } = this.#options.store;
-    await create();
-    active.set(run.key, run);
+    await this.#register(run);
     try {
-      await show();
-      await this.#start(run);
+      await create();
+      active.set(run.key, run);
+      try {
+        await show();
+        await this.#start(run);
+      } catch (error) {
+        active.delete(run.key);
+        abandon(run, `it could not begin: ${errorMessage(error)}`);
+        throw error;
+      }
     } catch (error) {
-      active.delete(run.key);
-      abandon(run, `it could not begin: ${errorMessage(error)}`);
+      this.#unregister(run);
       throw error;
     }
+  }
+
+  async #register(run: GraphRun): Promise<void> {
+    if (this.#registered.has(run)) return;
+    this.#registered.set(run, await this.#options.register(run));
+  }
+
+  #unregister(run: GraphRun): void {
+    this.#registered.get(run)?.();
+    this.#registered.delete(run);
   }
 
   async #start({ key, id, declared: { tenant } }: GraphRun): Promise<void> {
@@ -182,7 +205,7 @@ export class RunOrchestrator {
     // The parts of an attempt are in its result, too.
     const results = [...earlier].filter(([name]) => !/^(?:part|performed)\/.+\//.test(name));
     const kept = { size: results.reduce<number>((sum, [, value]) => sum + sizeOf(value), 0) };
-    const unregister = await this.#options.register(run);
+    await this.#register(run);
     const result = await runGraph(run.declared.graph, scope, {
       ...{ parallel, calls, ...(await preparation.traits(run)) },
       attempt: async (request) => {
@@ -197,7 +220,7 @@ export class RunOrchestrator {
         else if ("graph" in changed) run.revise(changed.graph);
         else run.stand(changed);
       },
-    }).finally(unregister);
+    });
     if (this.#stop.signal.aborted) return result;
     await Promise.allSettled(run.writing);
     if (earlier.size > 0) await this.#options.settleEarlier(run, childrenIn(earlier));
@@ -220,10 +243,11 @@ export class RunOrchestrator {
       changes: () => [store.changeOf(run)],
       stored: async () => {
         store.active.delete(key);
+        this.#unregister(run);
         run.over();
         await onOver(run);
       },
-      undo: () => undefined,
+      undo: () => this.#unregister(run),
     };
   }
 
@@ -235,10 +259,16 @@ export class RunOrchestrator {
     run.reopening();
     // It counts among those that are open.
     let release = () => {};
+    const undo = () => {
+      release();
+      this.#unregister(run);
+      run.over();
+    };
     try {
       release = store.reserve(run.declared.principal);
+      await this.#register(run);
     } catch (error) {
-      run.over();
+      undo();
       throw error;
     }
     return {
@@ -248,10 +278,7 @@ export class RunOrchestrator {
         release();
         run.open();
       },
-      undo: () => {
-        release();
-        run.over();
-      },
+      undo,
     };
   }
 

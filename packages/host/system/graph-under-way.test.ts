@@ -4,8 +4,10 @@ import { rm, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import { dirname, join } from "node:path";
 import { JournalEngine } from "@reins/graph";
+import { ArtifactStore } from "@reins/ledger";
 import { StoreError } from "@reins/store";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { GraphSettings } from "../src/graph/graph-runs.ts";
 import { command, declarationOf, openGraphHome } from "./fixtures/graph-home.ts";
 import { textIn } from "./fixtures/home.ts";
 
@@ -216,6 +218,68 @@ describe("a full disk", () => {
     const run = await home.ended(run_id);
     expect([run.status, run.status_reason]).toEqual(["completed", undefined]);
     expect(await textIn(join(home.workspace, "done.txt"))).toBe("one\ntwo\n");
+  });
+
+  test("fails no action whose result has no room: it waits, and is done once", async () => {
+    const graphs: GraphSettings = {
+      pipelines: {
+        twice: {
+          description: "Writes twice.",
+          steps: ["three", "four"].map((word) => ({
+            tool: "run_command",
+            input: { command: `echo ${word} >> done.txt` },
+          })),
+        },
+      },
+    };
+    const home = await openGraphHome({ graphs });
+    const { supervisor } = home.harness;
+    const settle = supervisor.settle.bind(supervisor);
+    const full = new StoreError("full", "the disk is full; make room");
+    const settling = vi.spyOn(supervisor, "settle");
+    const put = vi.spyOn(ArtifactStore.prototype, "put");
+    onTestFinished(() => put.mockRestore());
+    put.mockRejectedValue(Object.assign(new Error("no space left on device"), { code: "ENOSPC" }));
+    const retry = { failure_policy: "retry" };
+    const pipe = {
+      id: "pipe",
+      executor: { type: "pipeline", target: "twice" },
+      depends_on: ["one"],
+      ...retry,
+    };
+    const actions = [command("one", "echo one >> done.txt", retry), pipe];
+    const { run_id } = await home.start(actions, {}, { persist: true });
+    const reason = async () => (await home.get(run_id)).status_reason;
+    await expect.poll(reason).toMatch(/waits until it can be stored: no space left/);
+    // From here on no outcome is settled at the first attempt.
+    let calls = 0;
+    settling.mockImplementation((...given) => {
+      calls += 1;
+      return calls % 2 === 1 ? Promise.reject(full) : settle(...given);
+    });
+    put.mockRestore();
+    const run = await home.ended(run_id);
+    expect(run.actions.map(({ status, attempts }) => [status, attempts])).toEqual(
+      Array(2).fill(["completed", 1]),
+    );
+    expect(calls).toBe(8);
+    expect(await textIn(join(home.workspace, "done.txt"))).toBe("one\nthree\nfour\n");
+  });
+
+  test("refuses to continue a run that is over, which stays over", async () => {
+    const home = await openGraphHome();
+    const { store } = home.harness;
+    const { run_id } = await home.run([command("one", "false")], {}, { persist: true });
+    const before = await home.get(run_id);
+    const full = vi
+      .spyOn(store, "commit")
+      .mockRejectedValue(new StoreError("full", "the disk is full; make room"));
+    const retry = { action: "one", decision: "retry" } as const;
+    await expect(home.hosting.graphs.decide(home.principal, run_id, retry)).rejects.toThrow(/full/);
+    full.mockRestore();
+    expect(await home.get(run_id)).toEqual(before);
+    await home.hosting.graphs.decide(home.principal, run_id, retry);
+    expect((await home.ended(run_id)).actions[0]?.attempts).toBe(2);
   });
 
   test("shows a run as over once its end is stored, and says meanwhile what it waits for", async () => {

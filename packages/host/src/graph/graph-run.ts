@@ -328,6 +328,11 @@ export class GraphRun {
     return true;
   }
 
+  /** Whether a change of its phase is being stored, which stores everything else with it. */
+  get isChanging(): boolean {
+    return this.#phase === "ending" || this.#phase === "reopening";
+  }
+
   /** Whether a phase may come next. */
   begins(phase: RunPhase): boolean {
     return NEXT[this.#phase].includes(phase);

@@ -3,6 +3,7 @@ import { errorMessage, exponentialBackoff, sleep, systemClock } from "@reins/kit
 import type { Draft } from "@reins/ledger";
 import { type Change, StoreError } from "@reins/store";
 import { type Harness, VaultError } from "@reins/supervisor";
+import { isFull } from "../log/backlog.ts";
 
 /** What changes with the journal of a run: in the same commit, and for all to see once that is stored. */
 export interface RunTransition {
@@ -94,20 +95,21 @@ export class RecordedJournal<Input, Result>
     return this.#untilStored(run, () => super.cancel(run));
   }
 
-  async #change(
-    changes: readonly Change<unknown>[],
-    transition: RunTransition | undefined,
-    store: (commit: () => Promise<void>) => Promise<void>,
-  ): Promise<void> {
-    try {
-      await store(async () => {
-        await this.#options.harness.store.commit([...changes, ...(transition?.changes() ?? [])]);
-      });
-    } catch (error) {
-      transition?.undo();
-      throw error;
+  /** Does something about a run that stores what came of it, again and again where there is no room for that. */
+  async untilRoom<Value>(run: string, act: () => Promise<Value>): Promise<Value> {
+    const { stopping, onWait } = this.#options;
+    for (let failures = 0; ; ) {
+      try {
+        const value = await act();
+        if (failures > 0) onWait(run, undefined);
+        return value;
+      } catch (error) {
+        if (!isRetryable(error) || stopping.aborted) throw error;
+        failures += 1;
+        onWait(run, waitingFor(error));
+        await sleep(exponentialBackoff(AGAIN, failures), systemClock, stopping);
+      }
     }
-    await transition?.stored();
   }
 
   /** Writes until that succeeds. What a run writes meanwhile waits behind it, so that the order stays. */
@@ -132,11 +134,27 @@ export class RecordedJournal<Input, Result>
     }
   }
 
+  async #change(
+    changes: readonly Change<unknown>[],
+    transition: RunTransition | undefined,
+    store: (commit: () => Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    try {
+      await store(async () => {
+        await this.#options.harness.store.commit([...changes, ...(transition?.changes() ?? [])]);
+      });
+    } catch (error) {
+      transition?.undo();
+      throw error;
+    }
+    await transition?.stored();
+  }
+
   async #again(run: string, write: () => Promise<void>, first: unknown): Promise<void> {
     const { stopping, onWait } = this.#options;
     let error = first;
     for (let failures = 1; ; failures += 1) {
-      onWait(run, `it waits until it can be stored: ${errorMessage(error)}`);
+      onWait(run, waitingFor(error));
       await sleep(exponentialBackoff(AGAIN, failures), systemClock, stopping);
       try {
         await write();
@@ -150,6 +168,10 @@ export class RecordedJournal<Input, Result>
   }
 }
 
+function waitingFor(error: unknown): string {
+  return `it waits until it can be stored: ${errorMessage(error)}`;
+}
+
 function isRetryable(error: unknown): boolean {
-  return error instanceof StoreError && error.retryable;
+  return (error instanceof StoreError && error.retryable) || isFull(error);
 }

@@ -13,7 +13,7 @@ import {
 import { errorMessage, isRecord, settlesWithin } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { Summarize } from "./agent-executors.ts";
-import type { PerformedAction } from "./executor.ts";
+import type { ActionCall, PerformedAction } from "./executor.ts";
 import { type GraphRun, runKey } from "./graph-run.ts";
 import { allowedName, attemptAction, type EarlierAttempt, performedName } from "./perform-action.ts";
 import { type ActionPreparation, CHILD } from "./prepare-action.ts";
@@ -223,7 +223,8 @@ export class RunOrchestrator {
     });
     if (this.#stop.signal.aborted) return result;
     await Promise.allSettled(run.writing);
-    if (earlier.size > 0) await this.#options.settleEarlier(run, childrenIn(earlier));
+    if (earlier.size > 0)
+      await this.#journal.untilRoom(run.key, () => this.#options.settleEarlier(run, childrenIn(earlier)));
     return result;
   }
 
@@ -295,8 +296,10 @@ export class RunOrchestrator {
     const performed = earlier.get(performedName(name)) as PerformedAction | undefined;
     const known: EarlierAttempt = { performed, ...(isRecord(stored) && { allowed: stored }) };
     const signal = AbortSignal.any([request.signal, this.#stop.signal]);
+    const untilRoom: ActionCall["untilRoom"] = (act) => this.#journal.untilRoom(run.key, act);
     const attempt = attemptAction(run, { ...request, signal }, scope, known, {
-      prepare: (one, asked) => preparation.prepare(one, { ...asked, signal: request.signal }, scope),
+      prepare: (one, asked) =>
+        preparation.prepare(one, { ...asked, signal: request.signal, untilRoom }, scope),
       ...{ artifacts, display, summarize, journal: this.#journal },
       isStopping: () => this.#stop.signal.aborted,
     });

@@ -149,7 +149,7 @@ export class RunStore {
   async flush(): Promise<void> {
     this.#cancelFlush?.();
     this.#cancelFlush = undefined;
-    const runs = [...this.#unstored];
+    const runs = [...this.#unstored].filter(({ isChanging }) => !isChanging);
     if (runs.length === 0) return;
     const changes = runs.map((run) => this.changeOf(run));
     for (const run of runs) this.#unstored.delete(run);

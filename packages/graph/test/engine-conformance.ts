@@ -154,6 +154,29 @@ export function engineConformance(name: string, make: () => Promise<EngineUnderT
       await engine.close();
     });
 
+    test("delivers any number of values in their order across a kill, and none that comes after a cancel", async () => {
+      const { open, kill } = await make();
+      const values = Array.from({ length: 25 }, (_, value) => value);
+      const orchestrate: Orchestration<unknown, unknown> = async (_, { receive, signal }) => {
+        const received: unknown[] = [];
+        while (received.length < values.length) received.push(await receive("value"));
+        if (!signal.aborted)
+          await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+        return received;
+      };
+      const first = await open(orchestrate);
+      await first.start("run", null);
+      for (const value of values) await first.send("run", "value", value);
+      await kill(first);
+      const second = await open(orchestrate);
+      await second.resume();
+      const canceling = second.cancel("run");
+      expect(await second.send("run", "value", "late", { reopen: true })).toBe(false);
+      expect(await canceling).toBe(true);
+      expect(await second.ended("run")).toEqual(values);
+      await second.close();
+    });
+
     test("says that something has arrived before it is received, and receives it once", async () => {
       const { open } = await make();
       const engine = await open(async (_, { arrival, hasReceived, receive }) => {

@@ -122,7 +122,9 @@ describe("A run to which something is sent in any moment", () => {
       const engine = new JournalEngine({ orchestrate, journal });
       const sending = sends(random, engine);
       const [first] = await Promise.all([taken(sending), attempt(random, () => engine.start("run", null))]);
-      const late = await taken(sends(random, engine));
+      const sendingLate = sends(random, engine);
+      const late = await taken(sendingLate);
+      expect(late, `seed ${seed}`).toHaveLength(sendingLate.length);
       const result = await engine.ended("run");
       expect(result, `seed ${seed}`).toEqual(journal.stored);
       expect(journal.stored.toSorted(), `seed ${seed}`).toEqual([...first, ...late].toSorted());

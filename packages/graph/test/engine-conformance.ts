@@ -133,10 +133,10 @@ export function engineConformance(name: string, make: () => Promise<EngineUnderT
       const { open } = await make();
       const looked = Promise.withResolvers<void>();
       const left = Promise.withResolvers<void>();
-      const orchestrate: Orchestration<unknown, unknown> = async (_, { arrival, hasReceived, receive }) => {
+      const orchestrate: Orchestration<unknown, unknown> = async (_, { available, hasReceived, receive }) => {
         const values: unknown[] = [];
         // It is left behind, waiting, when the orchestration ends.
-        void arrival("more").then(() => undefined);
+        void available("more").then(() => undefined);
         void receive("other");
         while (hasReceived("more")) values.push(await receive("more"));
         looked.resolve();
@@ -179,8 +179,8 @@ export function engineConformance(name: string, make: () => Promise<EngineUnderT
 
     test("says that something has arrived before it is received, and receives it once", async () => {
       const { open } = await make();
-      const engine = await open(async (_, { arrival, hasReceived, receive }) => {
-        await Promise.all([arrival("value"), arrival("value")]);
+      const engine = await open(async (_, { available, hasReceived, receive }) => {
+        await Promise.all([available("value"), available("value")]);
         const before = hasReceived("value");
         const value = await receive("value");
         return [before, value, hasReceived("value")];

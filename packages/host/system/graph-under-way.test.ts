@@ -266,6 +266,26 @@ describe("a full disk", () => {
     expect(await textIn(join(home.workspace, "done.txt"))).toBe("one\nthree\nfour\n");
   });
 
+  test("keeps no cancel from ending what runs, which is stored once there is room", async () => {
+    const home = await openGraphHome();
+    const { store } = home.harness;
+    const line = "while true; do echo tick >> ticks.txt; sleep 0.05; done";
+    const { run_id } = await home.start([command("one", line)], {}, { persist: true });
+    const ticks = async () => (await textIn(join(home.workspace, "ticks.txt")))?.length ?? 0;
+    await expect.poll(ticks).toBeGreaterThan(0);
+    const full = vi.spyOn(store, "commit").mockRejectedValue(new StoreError("full", "the disk is full"));
+    const canceling = home.hosting.graphs.cancel(home.principal, run_id);
+    const isQuiet = async () => {
+      const before = await ticks();
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return (await ticks()) === before;
+    };
+    await expect.poll(isQuiet).toBe(true);
+    expect((await home.get(run_id)).ended_at).toBeUndefined();
+    full.mockRestore();
+    expect(await canceling).toMatchObject({ status: "canceled" });
+  });
+
   test("refuses to continue a run that is over, which stays over", async () => {
     const home = await openGraphHome();
     const { store } = home.harness;

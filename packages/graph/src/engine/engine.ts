@@ -24,7 +24,7 @@ export interface RunScope<Input = never, Result = unknown> {
   /** Whether {@link receive} would return at once. A run may end on its account: what is sent later reopens it. */
   hasReceived(name: string): boolean;
   /** Waits until {@link receive} would return at once, and receives nothing. */
-  arrival(name: string): Promise<void>;
+  available(name: string): Promise<void>;
   /** Starts a run of the same orchestration as a child of this one, once; returns its id. A cancel reaches it too. */
   spawn(name: string, input: Input): Promise<string>;
   /** Waits for the end of a child. */

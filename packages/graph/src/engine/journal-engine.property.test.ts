@@ -76,12 +76,12 @@ function collecting(random: Random): { orchestrate: Orchestration<unknown, unkno
   let most = 0;
   return {
     most: () => most,
-    orchestrate: async (_, { receive, hasReceived, arrival, step, signal }) => {
+    orchestrate: async (_, { receive, hasReceived, available, step, signal }) => {
       underWay += 1;
       most = Math.max(most, underWay);
       const values: unknown[] = [];
       // As a scheduler does, it is woken by what arrives, and leaves that behind when it ends.
-      if (random.chance(0.5)) void arrival("value").then(() => pause(random));
+      if (random.chance(0.5)) void available("value").then(() => pause(random));
       await pause(random);
       while (!signal.aborted && hasReceived("value")) {
         values.push(await receive("value"));

@@ -255,7 +255,7 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
       // Under a name stands what the same call stored before.
       entries.has(name) ? (entries.get(name) as Value) : store(name, await make(), durable);
     const isThere = (name: string) => (sent.get(name)?.length ?? 0) > (received.get(name) ?? 0);
-    const arrival = async (name: string): Promise<void> => {
+    const available = async (name: string): Promise<void> => {
       while (!isThere(name))
         await new Promise<void>((resolve) => waiting.set(name, [...(waiting.get(name) ?? []), resolve]));
     };
@@ -278,7 +278,7 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
         if (closed.aborted) await never();
       },
       receive: async (name) => {
-        await arrival(name);
+        await available(name);
         const count = received.get(name) ?? 0;
         received.set(name, count + 1);
         return entries.get(sentName(name, sent.get(name)?.[count]));
@@ -287,7 +287,7 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
         pass.seen = active.count;
         return isThere(name);
       },
-      arrival,
+      available,
       spawn: async (name, input) => {
         const child = childOf(name);
         children.add(child);

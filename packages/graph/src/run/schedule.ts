@@ -353,7 +353,7 @@ class Schedule {
     // One that is there already would wake it over and over.
     if (this.#awaitsControl || this.#closed !== undefined) return;
     this.#awaitsControl = true;
-    void this.#scope.arrival(CONTROL).then(() => {
+    void this.#scope.available(CONTROL).then(() => {
       this.#awaitsControl = false;
       this.#wake();
     });

@@ -216,7 +216,7 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
     try {
       await this.#stored(run, active, this.#journal.end(run, end));
     } catch {
-      // Whoever waits for its end has the error.
+      // Callers of `ended` have the error.
       return;
     }
     this.#active.delete(run);

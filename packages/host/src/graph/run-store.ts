@@ -36,7 +36,7 @@ export class RunStore {
   readonly active = new Map<string, GraphRun>();
   readonly #listeners = new Set<GraphRunListener>();
   readonly #unstored = new Set<GraphRun>();
-  /** The runs that somebody has: of each there is one object, so that all see the same, and change the same. */
+  /** The runs that are in memory: of each there is one object, so that all callers see and change the same. */
   readonly #held = new Map<string, WeakRef<GraphRun>>();
   readonly #released = new FinalizationRegistry<string>((key) => {
     if (!this.#held.get(key)?.deref()) this.#held.delete(key);
@@ -121,7 +121,7 @@ export class RunStore {
     return this.active.get(key) ?? (stored && this.#readable(stored)[0]);
   }
 
-  /** The run of a key that somebody has. */
+  /** The run of a key, if it is in memory. */
   held(key: string): GraphRun | undefined {
     return this.#held.get(key)?.deref();
   }

@@ -108,7 +108,7 @@ async function storm(
   return new Map(await Promise.all(disturbing));
 }
 
-/** The end of a run; one that waits for a decision is told to stop. */
+/** The end of a run; one that waits for a decision is aborted. */
 async function settled({ get, hosting: { graphs }, principal }: Home, id: string): Promise<ProjectedRun> {
   await expect
     .poll(

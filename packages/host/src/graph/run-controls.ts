@@ -54,8 +54,7 @@ export class RunControls {
         if (!run.action(id)) throw new ProtocolError("state", `run ${run.id} has no action ${id}`);
       return orchestrator.send(run, { kind: "cancel", actions, reason: "it was canceled" });
     }
-    await orchestrator.cancel(run);
-    return run;
+    return orchestrator.cancel(run);
   }
 
   /** Decides what becomes of an action that failed or was blocked. It answers no approval. */
@@ -94,8 +93,6 @@ export class RunControls {
     const actions = together.slice(known.length);
     const revised = new GraphRun({ ...run.declared, graph: all }, () => undefined);
     await preparation.validate(revised, actions);
-    // Others may have been revised into it meanwhile.
-    run.countActions(actions);
     return orchestrator.send(run, { kind: "revise", graph: { ...graph, actions, sections } });
   }
 }

@@ -11,7 +11,7 @@ import {
   sendControl,
 } from "@reins/graph";
 import { errorMessage, isRecord, settlesWithin } from "@reins/kit";
-import type { Harness } from "@reins/supervisor";
+import { type Harness, SupervisorError } from "@reins/supervisor";
 import type { Summarize } from "./agent-executors.ts";
 import type { ActionCall, PerformedAction } from "./executor.ts";
 import { type GraphRun, runKey } from "./graph-run.ts";
@@ -71,7 +71,7 @@ export class RunOrchestrator {
   /** Effects that are under way. */
   readonly #performing = new Set<Promise<unknown>>();
   /** Runs that are about to begin. What changes one waits for that: none begins after its cancel. */
-  readonly #beginning = new Map<GraphRun, Promise<void>>();
+  readonly #beginning = new Map<string, Promise<unknown>>();
   /** The runs that are registered: all that are under way, also those that are about to be. */
   readonly #registered = new Map<GraphRun, () => void>();
 
@@ -105,9 +105,13 @@ export class RunOrchestrator {
 
   /** Runs a graph that was validated, once it is stored and shown. One that is stored and cannot begin has failed. */
   async start(run: GraphRun, create: () => Promise<void>, show: () => Promise<void>): Promise<void> {
+    const { key } = run;
     const beginning = this.#begin(run, create, show);
-    const over = () => void this.#beginning.delete(run);
-    this.#beginning.set(run, beginning.then(over, over));
+    // Of several that are to have the same id, all but one are refused.
+    const all = Promise.allSettled([this.#beginning.get(key), beginning]).then(() => {
+      if (this.#beginning.get(key) === all) this.#beginning.delete(key);
+    });
+    this.#beginning.set(key, all);
     return beginning;
   }
 
@@ -117,25 +121,32 @@ export class RunOrchestrator {
   }
 
   /** Cancels a run; resolves when it is over. One that is about to be ends as it does. */
-  async cancel(run: GraphRun): Promise<void> {
-    await this.#beginning.get(run);
+  async cancel(run: GraphRun): Promise<GraphRun> {
+    await this.#beginning.get(run.key);
+    const current = this.#options.store.active.get(run.key) ?? run;
     await this.#engine.cancel(run.key);
     await this.#engine.ended(run.key).catch(() => undefined);
+    return current;
   }
 
   /** Sends a control to a run; one that has failed or is blocked continues with it. */
   async send(run: GraphRun, control: Control): Promise<GraphRun> {
-    await this.#beginning.get(run);
+    await this.#beginning.get(run.key);
     this.#stop.signal.throwIfAborted();
-    const uncount = run.countControl();
-    try {
-      if (await sendControl(this.#engine, run.key, control)) return run;
-    } catch (error) {
+    return this.#options.store.changing(run, async (current) => {
+      if (!current) throw new SupervisorError("not_found", `there is no run ${run.id}`);
+      // Others may have been revised into it since this was checked.
+      if (control.kind === "revise") current.countActions(control.graph.actions);
+      const uncount = current.countControl();
+      try {
+        if (await sendControl(this.#engine, current.key, control)) return current;
+      } catch (error) {
+        uncount();
+        throw error;
+      }
       uncount();
-      throw error;
-    }
-    uncount();
-    throw new ProtocolError("state", `the run ${run.id} is over`);
+      throw new ProtocolError("state", `the run ${current.id} is over`);
+    });
   }
 
   /** Stops: effects that are under way have a moment to end, and durable runs are continued by the next process. */
@@ -255,7 +266,7 @@ export class RunOrchestrator {
   /** The engine stores that a run continues after its end. */
   async #reopening(key: string): Promise<RunTransition> {
     const { store } = this.#options;
-    const run = store.held(key);
+    const run = store.pinned(key);
     if (!run) return UNCHANGED;
     run.reopening();
     // It counts among those that are open.

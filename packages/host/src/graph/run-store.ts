@@ -20,6 +20,13 @@ export interface RunStoreOptions {
 
 type RunOwner = Pick<Principal, "tenant" | "user">;
 
+interface PinnedRun {
+  readonly found: Promise<GraphRun | undefined>;
+  /** What was found. */
+  run?: GraphRun | undefined;
+  users: number;
+}
+
 /** How long changes of a run are gathered before they are stored. */
 const GATHER_MS = 50;
 /** The pause before changes are stored again that could not be. */
@@ -36,13 +43,8 @@ export class RunStore {
   readonly active = new Map<string, GraphRun>();
   readonly #listeners = new Set<GraphRunListener>();
   readonly #unstored = new Set<GraphRun>();
-  /** The runs that are in memory: of each there is one object, so that all callers see and change the same. */
-  readonly #held = new Map<string, WeakRef<GraphRun>>();
-  readonly #released = new FinalizationRegistry<string>((key) => {
-    if (!this.#held.get(key)?.deref()) this.#held.delete(key);
-  });
-  /** Runs that are being stored for the first time. */
-  readonly #creating = new Map<string, Promise<unknown>>();
+  /** Runs that something is about to change: whatever changes one at the same time changes the same object. */
+  readonly #pinned = new Map<string, PinnedRun>();
   /** Runs that are being declared. */
   readonly #reserved = new Set<{ readonly owner: RunOwner }>();
   #cancelFlush: (() => void) | undefined;
@@ -89,13 +91,6 @@ export class RunStore {
 
   /** Stores a new run, with the turn that the transcript of its session gets; false if there is one of its id. */
   async create(run: GraphRun, turn: object | undefined): Promise<boolean> {
-    await this.#creating.get(run.key)?.catch(() => undefined);
-    const creating = this.#create(run, turn);
-    this.#creating.set(run.key, creating);
-    return creating.finally(() => this.#creating.delete(run.key));
-  }
-
-  async #create(run: GraphRun, turn: object | undefined): Promise<boolean> {
     const { tenant, session, run_id } = run.declared;
     const [isNew] = await this.#options.harness.store.commit(
       [
@@ -107,7 +102,6 @@ export class RunStore {
       ],
       { durable: run.graph.isDurable },
     );
-    if (isNew) this.#hold(run);
     return isNew;
   }
 
@@ -117,13 +111,32 @@ export class RunStore {
     const known = this.active.get(key) ?? [...this.#unstored].find((run) => run.key === key);
     if (known) return known;
     const stored = await this.#options.harness.store.query(declaredRunTables, "get", { tenant, run: id });
-    await this.#creating.get(key)?.catch(() => undefined);
     return this.active.get(key) ?? (stored && this.#readable(stored)[0]);
   }
 
-  /** The run of a key, if it is in memory. */
-  held(key: string): GraphRun | undefined {
-    return this.#held.get(key)?.deref();
+  /**
+   * Changes a run, also one that is over: as it stands now, together with all that change it at the same time; `undefined`
+   * for one that is not there any more.
+   */
+  async changing<Value>(
+    { key, declared: { tenant, run_id } }: GraphRun,
+    change: (run: GraphRun | undefined) => Promise<Value>,
+  ): Promise<Value> {
+    const pin: PinnedRun = this.#pinned.get(key) ?? { found: this.find(tenant, run_id), users: 0 };
+    this.#pinned.set(key, pin);
+    pin.users += 1;
+    try {
+      pin.run = await pin.found;
+      return await change(pin.run);
+    } finally {
+      pin.users -= 1;
+      if (pin.users === 0) this.#pinned.delete(key);
+    }
+  }
+
+  /** A run that something is changing. */
+  pinned(key: string): GraphRun | undefined {
+    return this.#pinned.get(key)?.run;
   }
 
   /** A run that a principal may see; for others there is none. */
@@ -185,35 +198,36 @@ export class RunStore {
     const range = { before: before.toISOString(), limit: SWEEP };
     for (let swept = SWEEP; swept === SWEEP; ) {
       const stored = await store.query(declaredRunTables, "endedBefore", range);
-      const runs = stored.flatMap((one) => this.#readable(one)).filter((run) => run.forget());
-      await this.#forget(runs, erase).catch((error: unknown) => {
-        for (const run of runs) run.over();
-        throw error;
-      });
-      swept = runs.length;
+      swept = 0;
+      for (const run of stored.flatMap((one) => this.#readable(one)))
+        if (await this.changing(run, (current) => this.#forget(current, range.before, erase))) swept += 1;
     }
     for (let swept = SWEEP; swept === SWEEP; )
       [swept] = await store.commit([change(declaredRunTables, "forgetTurns", range)], { durable: false });
   }
 
-  async #forget(runs: readonly GraphRun[], erase: (run: GraphRun) => Promise<void>): Promise<void> {
-    for (const run of runs) await erase(run);
-    await this.#options.harness.store.commit(
-      [
-        change(declaredRunTables, "forget", { runs: runs.map(({ declared }) => idOf(declared)) }),
-        change(graphTables, "forget", { runs: runs.map(({ key }) => key) }),
-      ],
-      { durable: false },
-    );
-    for (const run of runs) {
-      this.#unstored.delete(run);
-      this.#held.delete(run.key);
+  /** Forgets a run that was over before an instant, and still is. */
+  async #forget(
+    run: GraphRun | undefined,
+    before: string,
+    erase: (run: GraphRun) => Promise<void>,
+  ): Promise<boolean> {
+    if (run?.ended === undefined || run.ended.endedAt >= before || !run.forget()) return false;
+    try {
+      await erase(run);
+      await this.#options.harness.store.commit(
+        [
+          change(declaredRunTables, "forget", { runs: [idOf(run.declared)] }),
+          change(graphTables, "forget", { runs: [run.key] }),
+        ],
+        { durable: false },
+      );
+    } catch (error) {
+      run.over();
+      throw error;
     }
-  }
-
-  #hold(run: GraphRun): void {
-    this.#held.set(run.key, new WeakRef(run));
-    this.#released.register(run, run.key);
+    this.#unstored.delete(run);
+    return true;
   }
 
   #sealed(run: GraphRun, part: "declared" | "state"): string {
@@ -240,14 +254,10 @@ export class RunStore {
 
   /** A stored run. What is stored was written by this class. */
   #read(stored: StoredDeclaredRun): GraphRun {
-    const held = this.held(runKey(stored.tenant, stored.run));
-    if (held) return held;
     const { vault } = this.#options.harness;
     const declared: DeclaredRun = JSON.parse(vault.open(runPlace(stored, "declared"), stored.declared));
     const progress: RunProgress = JSON.parse(vault.open(runPlace(stored, "state"), stored.state));
-    const run = new GraphRun(declared, (changed, action) => this.#changed(changed, action), progress);
-    this.#hold(run);
-    return run;
+    return new GraphRun(declared, (run, action) => this.#changed(run, action), progress);
   }
 
   #changed(run: GraphRun, action: string | undefined): void {

@@ -155,7 +155,7 @@ export class CommandService {
     this.#commands.delete(id);
   }
 
-  logs(principal: Principal, id: string, query: LogQuery): readonly LogEntry[] {
+  logs(principal: Principal, id: string, query: LogQuery): Iterable<LogEntry> {
     return this.#expect(principal, id).log.entries(query);
   }
 

@@ -31,7 +31,10 @@ it("an agent is installed by the first message of a connection, once, whoever el
   expect(registry.requests).toEqual([]);
   const answers = await Promise.all(Array.from({ length: 8 }, (_, count) => client.initialize(`s${count}`)));
   for (const answer of answers)
-    expect([answer.status, await answer.json()]).toMatchObject([200, { id: 1, result: { protocolVersion: 1 } }]);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      200,
+      { id: 1, result: { protocolVersion: 1 } },
+    ]);
   expect(tarballs(registry.requests)).toBe(1);
   expect(await client.agent()).toMatchObject({ id: "packaged", installed: true });
   await home.stop(reins);

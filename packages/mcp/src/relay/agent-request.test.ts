@@ -14,27 +14,35 @@ function waiting(progressToken?: unknown) {
     { send: (message) => sent.push(message), done: () => undefined },
   );
   request.keepAlive(clock, EVERY);
-  return { clock, request, sent, progress: () => sent.map((message) => objectIn(message, "params")?.progress) };
+  return {
+    clock,
+    request,
+    sent,
+    progress: () => sent.map((message) => objectIn(message, "params")?.progress),
+  };
 }
 
 const asked = { id: 7, answer: Promise.withResolvers<never>().promise, cancel: () => undefined };
 
-test.each([0, "token"])("a request with the token %j reports progress while it waits for a verdict", (token) => {
-  const { clock, sent, progress } = waiting(token);
-  clock.advance(EVERY - 1);
-  expect(sent).toEqual([]);
-  for (let times = 0; times < 3; times += 1) clock.advance(EVERY);
-  expect(sent[0]).toMatchObject({
-    method: "notifications/progress",
-    params: { progressToken: token, message: "waiting for a verdict" },
-  });
-  // Each is larger than the one before, and all are smaller than what a server would say.
-  const values = progress().map(Number);
-  expect(values).toHaveLength(3);
-  expect(values).toEqual(values.toSorted((one, other) => one - other));
-  expect(new Set(values).size).toBe(3);
-  expect(Math.max(...values)).toBeLessThan(0.001);
-});
+test.each([0, "token"])(
+  "a request with the token %j reports progress while it waits for a verdict",
+  (token) => {
+    const { clock, sent, progress } = waiting(token);
+    clock.advance(EVERY - 1);
+    expect(sent).toEqual([]);
+    for (let times = 0; times < 3; times += 1) clock.advance(EVERY);
+    expect(sent[0]).toMatchObject({
+      method: "notifications/progress",
+      params: { progressToken: token, message: "waiting for a verdict" },
+    });
+    // Each is larger than the one before, and all are smaller than what a server would say.
+    const values = progress().map(Number);
+    expect(values).toHaveLength(3);
+    expect(values).toEqual(values.toSorted((one, other) => one - other));
+    expect(new Set(values).size).toBe(3);
+    expect(Math.max(...values)).toBeLessThan(0.001);
+  },
+);
 
 test("a request without a token reports nothing", () => {
   const { clock, sent } = waiting();

@@ -1,6 +1,9 @@
-import { readFile, stat } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { describeConfined, sandbox } from "../../runner/test/with-sandbox.ts";
 import { openAgentHome } from "./fixtures/agent-home.ts";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import { begin } from "./fixtures/ask.ts";
@@ -195,4 +198,81 @@ test("commands end with the server that ran them", async () => {
   const pid = await pidIn(file);
   await own.close();
   await expect.poll(() => isAlive(pid)).toBe(false);
+});
+
+describeConfined("the commands of a caller without the rights of an admin", () => {
+  const confined = agentsForAll({ rules: RULES, hosting: { sandbox } });
+
+  async function of(tenant?: string) {
+    const served = await serveAgents(confined());
+    const { secret } = await served.person({ ...(tenant !== undefined && { tenant }) });
+    await confined().harness.policies.refresh();
+    const { ask, start } = asker(served, secret);
+    const run = async (line: string, more: object = {}) =>
+      (await ask("POST", "/run", shell(line, more))).body;
+    return { ...confined(), run, ask, start };
+  }
+
+  test("work in the folders of its tenant, and see nothing of others, of Reins or of the network", async () => {
+    const { run, base, workspace, harness } = await of();
+    await writeFile(join(workspace, "own.txt"), "own");
+    const foreign = join(base, "home-workspaces", "acme");
+    await mkdir(foreign, { recursive: true });
+    await writeFile(join(foreign, "secret.txt"), "of acme");
+    expect(await run("cat own.txt; echo made > made.txt; pwd")).toMatchObject({
+      ...{ exitCode: 0, stdout: `own${workspace}\n` },
+    });
+    expect(await readFile(join(workspace, "made.txt"), "utf8")).toBe("made\n");
+    const listener = createServer((socket) => socket.end("reached")).listen(0, "127.0.0.1");
+    onTestFinished(() => void listener.close());
+    const { port } = Object(listener.address());
+    const node = `${process.execPath} -e 'require("net").connect(${port}, "127.0.0.1").on("data", (d) => console.log(String(d))).on("error", () => {})'`;
+    for (const line of [
+      `cat ${foreign}/secret.txt`,
+      // Its own, which is empty, lies there.
+      `find ${harness.home} -type f`,
+      `cat ${harness.home}/start-token ${harness.home}/reins.db`,
+      `cat /proc/${process.pid}/environ /proc/${process.pid}/cmdline`,
+      `kill -0 ${process.pid}`,
+      `echo x > ${base}/planted`,
+      node,
+    ]) {
+      const { stdout } = await run(`${line} 2>/dev/null || true`);
+      expect([line, stdout]).toEqual([line, ""]);
+    }
+    await expect(stat(join(base, "planted"))).rejects.toThrow();
+  });
+
+  test("of another tenant work in its own folder, and a folder that is swapped for a link leads to none", async () => {
+    const { run, ask, workspace } = await of("acme");
+    const { stdout: folder } = await run("pwd");
+    expect(folder.trim()).toMatch(/-workspaces\/acme$/);
+    expect((await ask("POST", "/run", { command: "pwd", cwd: workspace })).status).toBe(403);
+    await run(`mkdir -p inner && rmdir inner && ln -s ${workspace} inner`);
+    expect((await ask("POST", "/run", { command: "pwd", cwd: "inner" })).status).toBe(403);
+    expect((await run(`cat ${workspace}/own.txt inner/own.txt 2>/dev/null || echo none`)).stdout).toBe(
+      "none\n",
+    );
+  });
+
+  test("leave nothing behind, however they detach", async () => {
+    const { run, start, ask } = await of();
+    const mark = `reins-left-${process.pid}`;
+    const left = `( ( env -i setsid nohup /bin/sh -c 'exec sleep 600.${process.pid}' >/dev/null 2>&1 & ) & );`;
+    expect(await run(`${left} echo ${mark}; sleep 0.3`)).toMatchObject({ exitCode: 0 });
+    const id = await start(shell(`${left} trap '' TERM; while :; do sleep 1; done`));
+    await ask("POST", `/${id}/kill?waitMs=20000`);
+    await expect
+      .poll(() => execFileSync("ps", ["-eo", "args"], { encoding: "utf8" }))
+      .not.toContain(`sleep 600.${process.pid}`);
+  });
+
+  test("have a terminal in the sandbox, too", async () => {
+    const { start, ask } = await of();
+    const id = await start({ ...shell("tty; stty size; exit 3"), tty: true });
+    await expect.poll(async () => (await ask("GET", `/${id}`)).body).toMatchObject({ exitCode: 3 });
+    const { entries } = (await ask("GET", `/${id}/logs`)).body;
+    const text = entries.map(({ data }: { data: string }) => Buffer.from(data, "base64").toString()).join("");
+    expect(text).toMatch(/\/dev\/pts\/\d+/);
+  });
 });

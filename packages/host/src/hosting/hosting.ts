@@ -217,7 +217,7 @@ export class Hosting {
         return governInstall(parts, principal, install, run, waiting);
       };
       const commands = new CommandService({
-        ...{ access, owner, register, onError, quotas, room },
+        ...{ access, owner, register, onError, quotas, room, sandbox: options.sandbox },
         environment: async () => (await import("@reins/agent")).commandEnvironment(options.environment),
         confinementFor: (principal, { roots }) => {
           const confine = { roots, network: host.networkFor(NATIVE_AGENT) ?? "off" };

@@ -161,12 +161,8 @@ export class FileService {
     const access = await this.#access.resolve(caller, "fs/mkdir", { path: given });
     const [{ path, real } = NOWHERE] = access.targets;
     return this.#access.perform(access, async () => {
-      await this.#room.require(caller.principal);
-      await within(HeldFolder.open(real, { make: true }), async (folder) => {
-        const levels = real.split(sep).length;
-        await this.#withRoom(caller, folder, (room) => room.take(levels * ENTRY_BYTES));
-        await folder.sync();
-      });
+      await this.#room.require(caller.principal, (real.split(sep).length - 1) * ENTRY_BYTES);
+      await within(HeldFolder.open(real, { make: true }), (folder) => folder.sync());
       return { path };
     });
   }

@@ -30,7 +30,7 @@ async function opened(file_bytes: number, roots?: readonly string[]) {
 }
 
 test("a tenant has as much room as its quota leaves beside what is in its folders, each entry counted once", async () => {
-  const { folder, room } = await opened(3 * MEBIBYTE, [".", "inner"]);
+  const { folder, room } = await opened(3 * MEBIBYTE + 3 * ENTRY_BYTES, [".", "inner"]);
   await mkdir(join(folder, "inner"));
   await writeFile(join(folder, "inner", "one"), "x".repeat(MEBIBYTE));
   // Neither what a link leads to nor what a sparse file could hold is on the disk.

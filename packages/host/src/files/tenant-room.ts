@@ -52,9 +52,9 @@ export class TenantRoom {
     this.#options = options;
   }
 
-  /** Throws where the tenant of a principal has no room. */
-  async require(principal: Principal): Promise<void> {
-    await this.#reserve(principal, 0);
+  /** Throws where the tenant of a principal has no room, and counts what is about to be taken of it. */
+  async require(principal: Principal, bytes = 0): Promise<void> {
+    await this.#reserve(principal, bytes);
   }
 
   /** Begins a write into a folder. */
@@ -82,8 +82,11 @@ export class TenantRoom {
   async #reserve(principal: Principal, bytes: number): Promise<Measured | undefined> {
     const { quotas } = this.#options;
     if (reachesAll(principal) || !quotas.bounds("file_bytes", principal)) return undefined;
-    const check = ({ bytes: tenant }: Measured) =>
+    // One that is full has no room for an empty entry, and one that is not may be filled to the last byte.
+    const check = (measured: Measured) => {
+      const tenant = measured.bytes + Math.max(0, bytes - 1);
       quotas.require("file_bytes", principal, { principal: 0, tenant });
+    };
     let measured = await this.#measure(principal, MEASURE_MS);
     try {
       check(measured);

@@ -158,7 +158,7 @@ describe("the files of a tenant", () => {
       const content = Buffer.alloc(bytes, "x");
       const headers = { authorization: `Bearer ${as ?? served.access.token}` };
       const body = length ? content : new Blob([content]).stream();
-      const init = { method: "PUT", headers, body, duplex: "half" };
+      const init = { method: "PUT", headers, body, duplex: "half" as const };
       return fetch(`${served.address}/v1/fs/file?path=${name}`, init);
     };
     expect((await put("one", 100_000, ann.secret)).status).toBe(200);

@@ -51,6 +51,7 @@ export interface HostingOptions
       | "modelFor"
       | "cancelGraceMs"
       | "native"
+      | "sandbox"
       | "userHome"
       | "messaging"
       | "tap"

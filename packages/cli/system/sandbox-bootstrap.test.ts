@@ -21,7 +21,7 @@ async function clientOf(home: OperatedHome, reins: Reins) {
 
 const tarballs = (requests: readonly string[]) => requests.filter((path) => path.endsWith(".tgz")).length;
 
-it("an agent is installed by the first message of a connection, once, whoever else asks", async () => {
+it("an agent is installed by the first message of a connection, once for all that ask", async () => {
   const registry = await packageRegistry("1.0.0");
   const home = homeWith([toy("honest", packaged)]);
   const reins = await home.up(registry.environment);

@@ -136,7 +136,7 @@ test("a server that changes a tool at its third call is held there, whatever it 
   expect(await calls()).toHaveLength(2);
 });
 
-test("what a server tells every model is pinned as tools are, and withheld when it changed", async () => {
+test("instructions of a server are pinned as tools are, and withheld when they changed", async () => {
   const { serves, tells, session, changes } = await open();
   await serves([]);
   await tells("Be kind.");

@@ -161,7 +161,7 @@ export class ToolCatalog {
   }
 
   /**
-   * Takes what a server tells every model that uses it; gives the text with hidden characters written out, and nothing where
+   * Takes the instructions that a server gives every model; returns the text with hidden characters written out, and nothing where
    * it is not the pinned one. Models obey it as they do the definition of a tool.
    */
   async admitInstructions(text: string): Promise<string | undefined> {

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -241,6 +241,26 @@ describeConfined("the commands of a caller without the rights of an admin", () =
       expect([line, stdout]).toEqual([line, ""]);
     }
     await expect(stat(join(base, "planted"))).rejects.toThrow();
+  });
+
+  test("have variables of their own, which count in the sandbox alone", async () => {
+    const { run, base, workspace } = await of();
+    // The loader of a program writes there, of each program that is started with them.
+    const planted = join(base, "planted-by-loader");
+    const env = {
+      LD_DEBUG: "libs",
+      LD_DEBUG_OUTPUT: planted,
+      A: "one 'two' $three\n",
+      PATH: "/usr/bin:/bin",
+    };
+    const ran = await run("printf '%s' \"$A\"; printf '%s' \"$LD_DEBUG_OUTPUT\"; printf '%s' \"$PATH\"", {
+      env,
+    });
+    expect(ran).toMatchObject({ exitCode: 0, stdout: `${env.A}${planted}/usr/bin:/bin` });
+    expect((await readdir(base)).filter((name) => name.startsWith("planted"))).toEqual([]);
+    const inside = { ...env, LD_DEBUG_OUTPUT: join(workspace, "loaded") };
+    await run("true; /bin/true", { env: inside });
+    expect((await readdir(workspace)).some((name) => name.startsWith("loaded"))).toBe(true);
   });
 
   test("of another tenant work in its own folder, and a folder that is swapped for a link leads to none", async () => {

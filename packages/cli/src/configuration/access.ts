@@ -18,6 +18,7 @@ const Amount = z.int().min(0).max(1_000_000_000_000_000).optional();
 const QuotaOfPrincipal = z.strictObject({
   /** In a minute. */
   requests: Amount,
+  messages: Amount,
   prompts: Amount,
   /** In an hour. */
   installs: Amount,

@@ -113,7 +113,8 @@ export function commandRoutes(hosting: () => Promise<Hosting>, options: CommandR
             throw new HttpProblem("conflict", "the command has no terminal; start it with tty");
         });
         const { identity } = harness;
-        const client = { commands: service, identity, principal, id, line: socket, clock, limits };
+        const turn = () => harness.quotas.turn("messages", principal);
+        const client = { commands: service, identity, principal, id, line: socket, clock, limits, turn };
         acceptor.accept({ request, socket, head }, (webSocket) => new CommandTerminal(webSocket, client));
       });
       const noDesktop = () =>

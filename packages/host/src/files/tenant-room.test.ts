@@ -1,7 +1,7 @@
 import { link, mkdir, mkdtemp, realpath, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ManualClock } from "@reins/kit/manual-clock";
+import { ManualClock, settled } from "@reins/kit/manual-clock";
 import { type Principal, QuotaError, Quotas } from "@reins/supervisor";
 import { expect, onTestFinished, test } from "vitest";
 import { FileFault } from "./file-fault.ts";
@@ -76,6 +76,22 @@ test("what was removed is room again after some seconds, and folders are not mea
   clock.advance(11 * 60_000);
   await Promise.all([room.require(ann), room.require(ann)]);
   expect(measures()).toBe(before + 1);
+});
+
+test("a write does not wait long for folders that take long to measure, and the measure counts when it is there", async () => {
+  const clock = new ManualClock("2026-11-18T09:00:00.000Z");
+  const quotas = new Quotas({ tenant: { file_bytes: 100 } });
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "reins-room-")));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(join(folder, "one"), "x");
+  const roots = Promise.withResolvers<readonly string[]>();
+  const room = new TenantRoom({ quotas, clock, rootsOf: () => roots.promise });
+  const first = room.require(ann);
+  await settled();
+  clock.advance(2_000);
+  await first;
+  roots.resolve([folder]);
+  await expect.poll(() => room.require(ann).then(String, String)).toContain("file_bytes");
 });
 
 test("a disk keeps something free, also while a file is written", async () => {

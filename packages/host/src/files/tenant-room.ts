@@ -1,7 +1,7 @@
 import type { Dirent } from "node:fs";
 import { lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, LruCache, systemClock } from "@reins/kit";
+import { type Clock, LruCache, settlesWithin, systemClock } from "@reins/kit";
 import { type Principal, QuotaError, type Quotas } from "@reins/supervisor";
 import { reachesAll } from "../governor/session-folders.ts";
 import { FileFault } from "./file-fault.ts";
@@ -9,7 +9,7 @@ import type { HeldFolder } from "./held-folder.ts";
 
 export interface TenantRoomOptions {
   readonly quotas: Pick<Quotas, "bounds" | "require">;
-  readonly clock?: Pick<Clock, "now">;
+  readonly clock?: Clock;
   /** The folders of a principal's tenant. */
   readonly rootsOf: (principal: Principal) => Promise<readonly string[]>;
 }
@@ -33,6 +33,9 @@ export const ENTRY_BYTES = 4_096;
 /** How old a measure may be, and how old where it says that there is no room. */
 const MEASURE_MS = 10 * 60_000;
 const FULL_MS = 5_000;
+/** How long a write waits for a measure, and how long where the one before says that there is no room. */
+const PATIENCE_MS = 2_000;
+const FULL_PATIENCE_MS = 30_000;
 /** How often the disk is looked at while something is written. */
 const LOOK_BYTES = 1024 * 1024;
 /** What callers leave free on a disk: that much, or that part of a small one. */
@@ -46,7 +49,9 @@ const MOST_TENANTS = 1_000;
  */
 export class TenantRoom {
   readonly #options: TenantRoomOptions;
-  readonly #measured = new LruCache<string, Promise<Measured>>({ entries: MOST_TENANTS });
+  readonly #known = new LruCache<string, Measured>({ entries: MOST_TENANTS });
+  /** Measures under way, by tenant. */
+  readonly #running = new Map<string, Promise<Measured>>();
 
   constructor(options: TenantRoomOptions) {
     this.#options = options;
@@ -87,32 +92,45 @@ export class TenantRoom {
       const tenant = measured.bytes + Math.max(0, bytes - 1);
       quotas.require("file_bytes", principal, { principal: 0, tenant });
     };
-    let measured = await this.#measure(principal, MEASURE_MS);
+    let measured = await this.#measure(principal, MEASURE_MS, PATIENCE_MS);
     try {
       check(measured);
     } catch (error) {
       if (!(error instanceof QuotaError)) throw error;
       // Some may have been removed.
-      measured = await this.#measure(principal, FULL_MS);
+      measured = await this.#measure(principal, FULL_MS, FULL_PATIENCE_MS);
       check(measured);
     }
     measured.bytes += bytes;
     return measured;
   }
 
-  async #measure(principal: Principal, mostMs: number): Promise<Measured> {
+  /** What a tenant has, no older than that, or as it was known before if measuring it takes too long. */
+  async #measure(principal: Principal, mostMs: number, patienceMs: number): Promise<Measured> {
+    const { clock = systemClock } = this.#options;
+    const { tenant } = principal;
+    const known = this.#known.get(tenant);
+    if (known && Math.abs(clock.now().getTime() - known.at) < mostMs) return known;
+    const measuring = this.#running.get(tenant) ?? this.#start(principal);
+    if (await settlesWithin(measuring, patienceMs, clock)) return measuring;
+    return known ?? { bytes: 0, at: 0 };
+  }
+
+  #start(principal: Principal): Promise<Measured> {
     const { clock = systemClock, rootsOf } = this.#options;
     const { tenant } = principal;
-    const known = this.#measured.get(tenant);
-    const now = clock.now().getTime();
-    if (known) {
-      const measured = await known;
-      if (Math.abs(now - measured.at) < mostMs || this.#measured.get(tenant) !== known)
-        return this.#measured.get(tenant) ?? measured;
-    }
-    const measuring = (async () => ({ bytes: await sizeOf(await rootsOf(principal)), at: now }))();
-    this.#measured.set(tenant, measuring);
-    measuring.catch(() => this.#measured.delete(tenant));
+    const at = clock.now().getTime();
+    const measuring = rootsOf(principal)
+      .then(sizeOf)
+      .then((bytes) => {
+        const measured = { bytes, at };
+        this.#known.set(tenant, measured);
+        return measured;
+      })
+      .finally(() => this.#running.delete(tenant));
+    this.#running.set(tenant, measuring);
+    // Those who wait get the error; the writes may have gone on without.
+    measuring.catch(() => undefined);
     return measuring;
   }
 }

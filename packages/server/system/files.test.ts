@@ -417,9 +417,14 @@ describe("a caller without the rights of an admin", () => {
 
   test("of another tenant has a folder that is made for it, and rules of its own", async () => {
     const served = await serve();
+    const own = join(home().harness.home, "tenants", "globex");
+    await mkdir(own, { recursive: true });
+    const rule = "{ name: none, condition: {}, verdict: blocked, reason: globex writes nothing }";
+    await writeFile(join(own, "constitution.yaml"), `tool_rules: [${rule}]\n`);
     const { secret: as } = await served.person({ tenant: "globex" });
+    await home().harness.policies.refresh();
     const put = await served.ask("PUT", `/v1/fs/file${at("mine")}`, { headers: BYTES, body: "x", as });
-    expect([put.status, put.text]).toEqual([403, expect.stringContaining("no policy is loaded")]);
+    expect([put.status, put.text]).toEqual([403, expect.stringContaining("globex writes nothing")]);
     const { secret } = await served.person({ tenant: "acme" });
     const none = await served.ask("GET", "/v1/fs/entries", { as: secret });
     expect([none.status, none.text]).toEqual([404, expect.stringContaining("was given no folder")]);

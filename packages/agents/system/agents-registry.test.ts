@@ -189,6 +189,39 @@ describe("an agent that only the registry knows", () => {
     expect(await leftovers("tiny")).toEqual([]);
   });
 
+  test("is installed by the checksum that is given, and without any only where none is required", async () => {
+    const archive = gzipSync(tarOf([{ name: "tiny", text: acpProgram("2.0.0") }]));
+    const sha256 = createHash("sha256").update(archive).digest("hex");
+    const target = { archive: `${server.origin}/tiny.tgz`, cmd: "tiny" };
+    server.files.set("/tiny.tgz", archive);
+    server.agents = [published("tiny", "2.0.0", { binary: { [PLATFORM]: target } })];
+    const strict = installer({ requireChecksums: true });
+    await expect(strict.install("tiny")).rejects.toMatchObject({ code: "unchecked" });
+    const other = "0".repeat(64);
+    await expect(strict.install("tiny", { sha256: other })).rejects.toThrow("not what it was said to be");
+    expect(server.requests.filter((path) => path === "/tiny.tgz")).toHaveLength(1);
+    expect(await strict.check("tiny", { sha256 })).toMatchObject({ url: target.archive, sha256 });
+    const installed = await strict.install("tiny", { sha256: sha256.toUpperCase() });
+    expect(installed.provenance?.artifact).toMatchObject({ sha256, checked: true });
+    // From now on it is known.
+    await strict.remove("tiny");
+    expect((await strict.install("tiny")).provenance?.artifact).toMatchObject({ checked: true });
+
+    server.agents = [
+      published("tiny", "2.0.0", { binary: { [PLATFORM]: { ...target, sha256 } } }),
+      published("other", "2.0.0", { binary: { [PLATFORM]: target } }),
+      npx("packaged", "1.0.0"),
+    ];
+    now = new Date("2026-01-01T02:00:00Z");
+    const again = { reinstall: true, sha256: other };
+    await expect(strict.install("tiny", again)).rejects.toThrow("The registry has");
+    await expect(strict.install("packaged", { sha256 })).rejects.toMatchObject({ code: "invalid_version" });
+    expect((await installer().install("other")).provenance?.artifact).toMatchObject({
+      sha256,
+      checked: false,
+    });
+  });
+
   test("is refused when its package is not what it was at the first install", async () => {
     server.agents = [npx("tiny", "1.0.0")];
     await installer().install("tiny");

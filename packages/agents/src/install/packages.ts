@@ -14,6 +14,7 @@ import {
 } from "./install-plan.ts";
 import type { InstallationSetting } from "./installation.ts";
 import { findNpm, runNpm } from "./npm.ts";
+import type { Provenance } from "./version-folders.ts";
 
 /** What an installation put into its folder. */
 export interface Fetched {
@@ -22,7 +23,7 @@ export interface Fetched {
   readonly native?: InstalledPackage | undefined;
   /** The SHA-256 of what its content was checked by. */
   readonly lock: string;
-  readonly artifact?: { readonly url: string; readonly sha256: string; readonly bytes: number };
+  readonly artifact?: NonNullable<Provenance["artifact"]>;
   /** What is started, where the entry does not say it. */
   readonly start?: AgentEntry["start"];
 }

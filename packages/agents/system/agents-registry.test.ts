@@ -1,11 +1,13 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { registryAnswers } from "../../../scripts/test/registry.ts";
 import { Catalogue } from "../src/catalogue.ts";
 import { Installer, type InstallerOptions } from "../src/install/installer.ts";
 import { findUv } from "../src/install/python.ts";
@@ -15,6 +17,26 @@ import { Stamps } from "../src/verify/stamp.ts";
 import { AgentRegistryServer, acpProgram } from "../test/agent-registry.ts";
 import { tarOf, zipOf } from "../test/archives.ts";
 import { integrityOf, PackageRegistry, type TestPackage } from "../test/package-registry.ts";
+
+/** This machine's, and that of the oldest Node that Reins runs on, which cannot be kept from other places than the index. */
+const NPMS: readonly (readonly [string, string | undefined])[] = [
+  ["the npm of this machine", undefined],
+  ...(registryAnswers ? ([["an old npm", "10.9.3"]] as const) : []),
+];
+
+/** Installs a version of npm; returns its program. */
+async function npmAt(version: string): Promise<string> {
+  const place = join(folder, "npm");
+  await promisify(execFile)("npm", [
+    "install",
+    "--no-audit",
+    "--no-fund",
+    "--prefix",
+    place,
+    `npm@${version}`,
+  ]);
+  return join(place, "node_modules/npm/bin/npm-cli.js");
+}
 
 let folder: string;
 let server: AgentRegistryServer;
@@ -231,6 +253,44 @@ describe("an agent that only the registry knows", () => {
     npm = await PackageRegistry.listen([pack("1.0.0", "tiny-agent", `${acpProgram("1.0.0")}// tampered`)]);
     await expect(installer().install("tiny")).rejects.toThrow("EINTEGRITY");
     expect(Catalogue.load([], join(folder, "agents")).find("tiny")).toBeUndefined();
+  });
+
+  describe.each(NPMS)("with a package of elsewhere, by %s", (_, version) => {
+    test("is refused, and no code of that is run", { timeout: 300_000 }, async () => {
+      const execpath = version === undefined ? undefined : await npmAt(version);
+      const elsewhere = join(folder, "elsewhere");
+      await mkdir(elsewhere);
+      const scripts = { prepare: "touch prepared", postinstall: "touch prepared" };
+      const manifest = JSON.stringify({ name: "elsewhere", version: "1.0.0", scripts });
+      await writeFile(join(elsewhere, "package.json"), manifest);
+      // A repository may configure the npm that makes it ready.
+      await writeFile(join(elsewhere, ".npmrc"), "ignore-scripts=false\n");
+      const author = ["-c", "user.email=a@example.com", "-c", "user.name=a"];
+      for (const words of [
+        ["init", "-q"],
+        ["add", "-A"],
+        [...author, "commit", "-qm", "first"],
+      ])
+        execFileSync("git", words, { cwd: elsewhere });
+      server.files.set("/elsewhere.tgz", gzipSync(tarOf([{ name: "package/package.json", text: manifest }])));
+      for (const place of [
+        `git+file://${elsewhere}`,
+        `file:${elsewhere}`,
+        `${server.origin}/elsewhere.tgz`,
+      ]) {
+        await npm[Symbol.asyncDispose]();
+        const tiny = pack("1.0.0");
+        const dependencies = { elsewhere: place };
+        npm = await PackageRegistry.listen([{ ...tiny, manifest: { ...tiny.manifest, dependencies } }]);
+        server.agents = [npx("tiny", "1.0.0")];
+        const given = { ...environment(), npm_execpath: execpath };
+        const refused = installer({ environment: given }).install("tiny");
+        await expect(refused, place).rejects.toMatchObject({ code: "install_failed" });
+        expect(await leftovers("tiny")).toEqual([]);
+      }
+      expect((await readdir(elsewhere)).toSorted()).toEqual([".git", ".npmrc", "package.json"]);
+      if (execpath === undefined) expect(server.requests).not.toContain("/elsewhere.tgz");
+    });
   });
 
   test("is not used when it does not speak ACP", async () => {

@@ -30,7 +30,6 @@ const FLAGS = [
   "--loglevel=http",
   "--engine-strict=false",
   "--package-lock=true",
-  "--package-lock-only=false",
   "--dry-run=false",
   "--global=false",
   "--install-strategy=hoisted",
@@ -38,6 +37,14 @@ const FLAGS = [
   "--include=optional",
   "--include=peer",
   "--prefer-offline",
+  "--package-lock-only=false",
+  // A package may depend on the index alone: no code of another place is fetched, and no address of this network asked.
+  "--allow-git=none",
+  "--allow-remote=none",
+  "--allow-file=none",
+  "--allow-directory=none",
+  // The same for an npm that does not know these.
+  "--git=git-is-not-used",
 ];
 const KEPT_OUTPUT = 16 * 1024;
 const ERROR = /^npm (?:error|ERR!) ?/;
@@ -67,7 +74,7 @@ export function findNpm(environment: Environment, node = process.execPath): Npm 
 /** Runs npm to its end. Throws, with what it said last, when it fails. */
 export async function runNpm({ command, args }: Npm, { args: given, ...run }: NpmRun): Promise<void> {
   const environment = withoutCaller(run.environment);
-  await runTool({ command, args: [...args, ...given, ...FLAGS] }, { ...run, name: "npm", environment });
+  await runTool({ command, args: [...args, ...FLAGS, ...given] }, { ...run, name: "npm", environment });
 }
 
 /** How a program that installs packages is run. */

@@ -46,6 +46,8 @@ const FLAGS = [
   // The same for an npm that does not know these.
   "--git=git-is-not-used",
 ];
+/** What npm only warns of: a file of a package that it could not write, as on a full disk. */
+const UNWRITTEN = /\bTAR_(?:ENTRY|BAD)_\w+/;
 const KEPT_OUTPUT = 16 * 1024;
 const ERROR = /^npm (?:error|ERR!) ?/;
 /** Where npm keeps its log, which helps only a person at that machine. */
@@ -74,7 +76,15 @@ export function findNpm(environment: Environment, node = process.execPath): Npm 
 /** Runs npm to its end. Throws, with what it said last, when it fails. */
 export async function runNpm({ command, args }: Npm, { args: given, ...run }: NpmRun): Promise<void> {
   const environment = withoutCaller(run.environment);
-  await runTool({ command, args: [...args, ...FLAGS, ...given] }, { ...run, name: "npm", environment });
+  let unwritten: string | undefined;
+  const onLine = (line: string) => {
+    if (UNWRITTEN.test(line)) unwritten ??= line.replace(/^npm warn /i, "");
+    run.onLine?.(line);
+  };
+  const tool = { ...run, name: "npm", environment, onLine };
+  await runTool({ command, args: [...args, ...FLAGS, ...given] }, tool);
+  if (unwritten !== undefined)
+    throw new AgentError("install_failed", `npm could not write all of it: ${unwritten}`);
 }
 
 /** How a program that installs packages is run. */

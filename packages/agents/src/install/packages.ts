@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile, realpath, writeFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
-import { readJsonFile } from "@reins/kit";
+import { ifExists, readJsonFile } from "@reins/kit";
 import { z } from "zod";
 import type { AgentEntry } from "../agent-entry.ts";
 import { AgentError } from "../agent-error.ts";
@@ -51,7 +51,7 @@ export async function installPackages(
   await npm(unpack);
   const isCompleted = await completeLock(folder, npm);
   if (isCompleted) await npm(unpack);
-  expectOfIndex(await readFile(join(folder, INSTALLED_LOCK), "utf8"));
+  expectOfIndex(await installedLock(folder));
   for (const command of rest) await npm(command);
   const [manifest, locked] = await Promise.all(
     ["package.json", LOCK].map((name) => readFile(join(folder, name), "utf8")),
@@ -82,6 +82,12 @@ async function lockPackages(folder: string, npm: RunNpm): Promise<void> {
   expectOfIndex(await readFile(join(folder, LOCK), "utf8"));
 }
 
+async function installedLock(folder: string): Promise<string> {
+  const lockfile = await ifExists(readFile(join(folder, INSTALLED_LOCK), "utf8"));
+  if (lockfile !== undefined) return lockfile;
+  throw new AgentError("install_failed", "npm left no list of what it installed.");
+}
+
 function expectOfIndex(lockfile: string): void {
   const fault = packageFault(lockfile);
   if (fault !== undefined) throw new AgentError("install_failed", `It is refused: ${fault}.`);
@@ -92,7 +98,7 @@ function expectOfIndex(lockfile: string): void {
  * for another platform than it was made on. Returns whether there were any, so that they have to be installed again.
  */
 async function completeLock(folder: string, npm: RunNpm): Promise<boolean> {
-  const unchecked = uncheckedIn(await readFile(join(folder, INSTALLED_LOCK), "utf8"));
+  const unchecked = uncheckedIn(await installedLock(folder));
   if (unchecked.length === 0) return false;
   const checksums = new Map<string, string>();
   for (const { place, name, version } of unchecked)

@@ -80,6 +80,7 @@ export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
   "packages/agents/test/agent-registry.ts",
   "packages/agents/test/agent-room.ts",
   "packages/agents/test/archives.ts",
+  "packages/agents/test/package-registry.ts",
   "packages/agents/test/test-agents.ts",
   "packages/host/system/fixtures/home.ts",
   "packages/kit/test/tar.ts",

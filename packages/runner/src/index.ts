@@ -22,5 +22,5 @@ export { Family } from "./process/sweep.ts";
 export { inTerminal, resizeTerminal, type TerminalSize } from "./process/terminal.ts";
 export { type Confinement, confine, type Network, networkReach } from "./sandbox/confine.ts";
 export { detectSandbox, type Sandbox, type SandboxStatus } from "./sandbox/detect.ts";
-export { addressScope } from "./sandbox/host-rules.ts";
+export { addressScope, publicLookup } from "./sandbox/host-rules.ts";
 export { folderIdentity } from "./sandbox/view.ts";

@@ -80,6 +80,17 @@ export class PostgresServer {
     await client.query(sql).finally(() => client.end());
   }
 
+  /** The first row of a query in the schema of an address. */
+  async first(sql: string, address: string): Promise<unknown> {
+    const client = await this.connect();
+    try {
+      await client.query(`SET search_path = "${new URL(address).searchParams.get("schema")}"`);
+      return (await client.query(sql)).rows[0];
+    } finally {
+      await client.end();
+    }
+  }
+
   /** A connection of its superuser. */
   async connect(): Promise<pg.Client> {
     const client = new pg.Client({ connectionString: this.address("public").replace(/\?.*/, "") });

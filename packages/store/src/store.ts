@@ -63,6 +63,12 @@ export interface Store extends StoreReader {
   /** What this process is called among others that write to the database; `undefined` where it is the only one. */
   readonly node?: StoreNode | undefined;
 
+  /**
+   * Calls back when another process may have changed tables whose module {@link TablesModule.announces} that; returns
+   * `unsubscribe`. Not there where no other process writes.
+   */
+  watch?(tables: Tables<Operations, Operations>, listener: () => void): () => void;
+
   /** Applies the changes together. Settles when they are kept as asked; until then their arguments stay as they are. */
   commit<const Changes extends readonly Change<unknown>[]>(
     changes: Changes,
@@ -136,6 +142,8 @@ export type Migration = string | Readonly<Record<"sqlite" | "postgres", string>>
 export interface TablesModule {
   /** Each is run once, in order, and never changed afterwards. */
   readonly migrations: readonly Migration[];
+  /** Whether other processes are notified of each commit that changes these tables. Costly: for what is rare and urgent. */
+  readonly announces?: boolean;
   /** Prepares the operations on an open database. Run anew after anything that may have undone writes. */
   open(database: Database): OpenTables | Promise<OpenTables>;
 }

@@ -176,18 +176,32 @@ export interface Unresolved {
   readonly count: number;
 }
 
+interface TransactionOptions {
+  /** How many transactions were kept before. */
+  readonly count: number;
+  /** The tables of whose changes other processes are notified. */
+  readonly announced: ReadonlySet<string>;
+  readonly onKept: (count: number) => void;
+}
+
 /** The transaction of a batch. All of them are durable: a database that crashes takes back what this process knows. */
 export class PostgresTransaction implements BatchTransaction {
   readonly #database: PostgresDatabase;
   readonly #claim: NodeClaim;
+  readonly #announced: ReadonlySet<string>;
   readonly #onKept: (count: number) => void;
   #count: number;
   #unresolved: Unresolved | undefined;
 
-  constructor(database: PostgresDatabase, claim: NodeClaim, count: number, onKept: (count: number) => void) {
+  constructor(
+    database: PostgresDatabase,
+    claim: NodeClaim,
+    { count, announced, onKept }: TransactionOptions,
+  ) {
     this.#database = database;
     this.#claim = claim;
     this.#count = count;
+    this.#announced = announced;
     this.#onKept = onKept;
   }
 
@@ -200,12 +214,15 @@ export class PostgresTransaction implements BatchTransaction {
     this.#claim.fence();
   }
 
-  reserve(tables: readonly string[]): void {
+  reserve(changed: readonly string[], locked: readonly string[]): void {
     const lock = this.#database.prepare(
       "SELECT pg_advisory_xact_lock(hashtextextended('reins ' || current_schema() || '.' || ?, 0))",
     );
     // In one order, so that no two processes wait for each other.
-    for (const name of tables.toSorted()) lock.run(name);
+    for (const name of locked.toSorted()) lock.run(name);
+    // Sent when the transaction is kept.
+    const notify = this.#database.prepare("SELECT pg_notify('reins ' || current_schema(), ?)");
+    for (const name of changed) if (this.#announced.has(name)) notify.run(name);
   }
 
   mayRepeat(fault: StoreError): boolean {

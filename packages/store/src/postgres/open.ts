@@ -5,7 +5,7 @@ import type { ThreadData } from "../sqlite/threads.ts";
 import type { Operations, Store, StoreNode, StoreReader, Tables } from "../store.ts";
 import { StoreError } from "../store-error.ts";
 import { type PostgresAddress, shownAddress } from "./address.ts";
-import { type ConnectorData, GONE, type LinkEnd, REPLIES } from "./messages.ts";
+import { type ConnectorData, GONE, type LinkEnd, type LinkNotice, REPLIES } from "./messages.ts";
 import type { PostgresThreadData } from "./opened.ts";
 
 /** Where the database is and what is in it. */
@@ -117,6 +117,7 @@ interface Threads {
   readonly ports: readonly ThreadPort[];
   /** Not 0 while the writer has no connection. */
   readonly status: Int32Array;
+  onNotice(listener: (notice: LinkNotice) => void): void;
   end(): Promise<void>;
 }
 
@@ -166,19 +167,33 @@ function startThreads(
     await Promise.all(ports.map((port) => port.end()));
     await connector.terminate();
   };
-  return { ports, status, end };
+  const onNotice = (listener: (notice: LinkNotice) => void) => void connector.on("message", listener);
+  return { ports, status, onNotice, end };
 }
 
 /** A store whose database may come and go. */
 class ConnectedStore extends SqliteStore {
   readonly node: StoreNode | undefined;
   readonly #threads: Threads;
+  /** Who is called when tables were changed, by their names. */
+  readonly #watching = new Map<() => void, string>();
   #isClosing = false;
 
   constructor({ writer, reading, limits, now, node, threads }: ConnectedParts) {
     super(writer, reading, limits, now);
     this.node = node;
     this.#threads = threads;
+    if (node)
+      threads.onNotice(({ changed }) => {
+        for (const [listener, name] of this.#watching)
+          if (changed === undefined || changed === name) listener();
+      });
+  }
+
+  watch(tables: Tables<Operations, Operations>, listener: () => void): () => void {
+    const own = () => listener();
+    this.#watching.set(own, tables.name);
+    return () => void this.#watching.delete(own);
   }
 
   get outage(): string | undefined {

@@ -138,7 +138,8 @@ export class PostgresWriter {
   async #connect(): Promise<void> {
     const { schema, node } = this.#data;
     const settings = settingsFor(schema, { isShared: node !== undefined });
-    await this.#database.connect([...settings, "SET synchronous_commit = on"]);
+    const listen = node ? [`LISTEN "reins ${schema}"`] : [];
+    await this.#database.connect([...settings, "SET synchronous_commit = on", ...listen]);
   }
 
   async #openTables(): Promise<void> {
@@ -146,7 +147,11 @@ export class PostgresWriter {
       this.#count = count;
       this.#mark?.write(count);
     };
-    this.#transaction = new PostgresTransaction(this.#database, this.#claim, this.#count, onKept);
+    const announced = new Set(
+      [...this.#modules].filter(([, module]) => module.announces).map(([name]) => name),
+    );
+    const options = { count: this.#count, announced, onKept };
+    this.#transaction = new PostgresTransaction(this.#database, this.#claim, options);
     const tables = await openTables(this.#database, this.#data, this.#modules);
     this.#writer = new Writer(this.#database, this.#watched(tables), undefined, this.#transaction);
   }

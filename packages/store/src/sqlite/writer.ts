@@ -22,8 +22,8 @@ export interface BatchTransaction {
   expect(durable: boolean): void;
   /** Whether an error is the database's own word; a change may refuse with the same code. */
   raised(fault: StoreError): boolean;
-  /** Keeps other processes from changing tables until the transaction ends; only called where there may be others. */
-  reserve?(tables: readonly string[]): void;
+  /** Notes which tables it changes, and keeps other processes from some until it ends; called where there are others. */
+  reserve?(changed: readonly string[], locked: readonly string[]): void;
   /** Whether the same transaction may pass when it is tried again, as after a deadlock. */
   mayRepeat?(fault: StoreError): boolean;
 }
@@ -177,7 +177,7 @@ export class Writer {
     if (!chore) return;
     try {
       this.#transaction.begin(false);
-      if (this.#database.isShared && tables !== undefined) this.#transaction.reserve?.([tables]);
+      if (this.#database.isShared && tables !== undefined) this.#transaction.reserve?.([], [tables]);
       chore();
       this.#transaction.commit();
     } catch (error) {
@@ -213,7 +213,7 @@ export class Writer {
       ({ tables }) => tables,
     );
     const whole = [...changes.keys()].filter((name) => !this.#tables.get(name)?.reserve);
-    this.#transaction.reserve?.(whole);
+    this.#transaction.reserve?.([...changes.keys()], whole);
     for (const [name, own] of changes) this.#tables.get(name)?.reserve?.(own);
   }
 

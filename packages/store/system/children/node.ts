@@ -1,4 +1,5 @@
 // A node among others on one database: opens it, if it can, and counts until its input ends.
+import { setTimeout as sleep } from "node:timers/promises";
 import { change, openPostgres, readPostgresAddress, StoreError } from "../../src/index.ts";
 import { say } from "../../test/child.ts";
 import { counters } from "../../test/tables/counters.ts";
@@ -21,11 +22,15 @@ try {
   say("open");
   const count = async (name: string) => {
     while (!ended) {
-      const [total] = await store.commit([
-        change(counters, "raise", { name }),
-        change(notes, "add", { id: `${id} ${process.pid} ${name} ${performance.now()}`, text: "" }),
-      ]);
-      say(total);
+      const note = { id: `${id} ${process.pid} ${name} ${performance.now()}`, text: "" };
+      try {
+        const [total] = await store.commit([change(counters, "raise", { name }), change(notes, "add", note)]);
+        say(total);
+      } catch (error) {
+        // It may have stopped inside a transaction, whose connection the database ends.
+        if (!(error instanceof StoreError && error.code === "unavailable")) throw error;
+        await sleep(20);
+      }
     }
   };
   // Some in one transaction, and each in its own.

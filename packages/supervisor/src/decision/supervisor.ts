@@ -14,9 +14,9 @@ import type { Approvals } from "../approvals/approvals.ts";
 import type { Limits, Reservation } from "../limits/limits.ts";
 import type { Usage } from "../limits/tables.ts";
 import { amountsIn, type TenantState, TenantStates } from "../limits/tenant-states.ts";
-import type { Buffered } from "../record/buffered-records.ts";
-import { type Commitment, type VerdictRecord, VerdictWriter } from "../record/record.ts";
+import { type Commitment, VerdictWriter } from "../record/record.ts";
 import type { Redactor } from "../redaction/redactor.ts";
+import { commitVerdict, refuseEvent } from "./commit-verdict.ts";
 import {
   type Decided,
   type DecisionRequest,
@@ -27,7 +27,6 @@ import {
   payloadFault,
   type RequestContext,
   type TargetState,
-  type Unrecorded,
 } from "./decision.ts";
 import { askHarnesses, type Harnesses } from "./harnesses.ts";
 import type { EndedTurn, StartedTurn, SupervisorObserver } from "./observer.ts";
@@ -264,7 +263,7 @@ const STAGES: readonly Stage[] = [
   },
 ];
 
-/** How often a decision restarts because the policy was replaced meanwhile. */
+/** How often a decision restarts because the policy was replaced, or limits were used up, meanwhile. */
 const MAX_SWAPS = 5;
 
 /** Decides an event: payload, policy in force, facts, policy, {@link STAGES}, commit. Any failure on the way blocks. */
@@ -288,13 +287,17 @@ export async function decide(request: DecisionRequest, ports: PipelinePorts): Pr
         if (held.open === 0) held.idle?.();
       }
     }
-    return await refuseEvent(request, "the policy changed again and again while it was being decided", ports);
+    return await refuseEvent(
+      request,
+      "what it depends on changed again and again while it was being decided",
+      ports,
+    );
   } catch (error) {
     return refuseEvent(request, `it could not be decided: ${errorMessage(error)}`, ports);
   }
 }
 
-/** Returns `undefined` when an allowing verdict comes from a policy that is no longer in force. */
+/** Returns `undefined` when an allowing verdict comes from a policy, or from counts, that are no longer in force. */
 async function decideUnder(
   state: TenantState,
   request: DecisionRequest,
@@ -314,7 +317,7 @@ async function decideUnder(
       state.limits.release(decision.uses ?? []);
       return undefined;
     }
-    return await commit(decision, ports);
+    return await commitVerdict(decision, ports);
   } catch (error) {
     state.limits.release(decision.uses ?? []);
     throw error;
@@ -329,70 +332,4 @@ function askInsisted(decision: PendingDecision): void {
   if (reason === undefined) return;
   if (verdict !== "ask") decision.verdict = { verdict: "ask", reason, rule };
   decision.isLimited = true;
-}
-
-/** Writes the verdict: one that allows something before it is returned, any other a little later. */
-function commit(decision: PendingDecision, ports: PipelinePorts): Promise<Decided> {
-  const { request, input, state, modified, said, failedOpen, uses = [] } = decision;
-  const { hashes, argumentPaths } = state.policy;
-  const decided = decision.decided();
-  const modifiedFrom = modified?.from;
-  const record = { input, decided, hashes, policy: said, modifiedFrom, argumentPaths, failedOpen };
-  if (permitsAction(decided.verdict)) return commitAllowed(decision, record, ports);
-  state.limits.release(uses);
-  return returned(decided, ports.writer.later(request, record));
-}
-
-/** A verdict that allows nothing is returned before it is written, unless too many wait to be. */
-async function returned(decided: Unrecorded, { room, written }: Buffered): Promise<Decided> {
-  if (room) await room;
-  return { ...decided, written };
-}
-
-async function commitAllowed(
-  decision: PendingDecision,
-  record: VerdictRecord,
-  ports: PipelinePorts,
-): Promise<Decided> {
-  const { deferred = false } = decision.request.requestContext;
-  const writing = writeAllowed(decision, record, ports, deferred);
-  return deferred ? { ...record.decided, written: writing.then(({ entry }) => entry) } : writing;
-}
-
-async function writeAllowed(
-  { request, input, state, uses = [], changes }: PendingDecision,
-  record: VerdictRecord,
-  ports: PipelinePorts,
-  deferred: boolean,
-): Promise<Decided> {
-  const { writer, approvals, open } = ports;
-  state.history.note(input);
-  try {
-    const kept = uses.length > 0 ? state.limits.changesFor(input.subject.tenant, uses, input.at) : [];
-    const own = request.requestContext.commits?.(record.decided) ?? [];
-    const { entries } = await writer.now(request, record, [...changes, ...kept, ...own], { deferred });
-    const entry = entries[0]?.cid;
-    if (changes.length > 0) approvals.announce();
-    const { event_type, at, action } = input;
-    const isReserved = request.requestContext.reserves !== undefined;
-    if (entry !== undefined)
-      open.add(request.subject, { entry, tool: action.tool, event_type, uses, at, isReserved });
-    return { ...record.decided, entry };
-  } catch (error) {
-    state.history.takeBack(input);
-    state.limits.release(uses);
-    writer.report(error);
-    return refuseEvent(request, `the verdict could not be written: ${errorMessage(error)}`, ports);
-  }
-}
-
-/** Blocks what could not be decided or written, and records that. */
-function refuseEvent(
-  request: DecisionRequest,
-  reason: string,
-  { writer }: Pick<PipelinePorts, "writer">,
-): Promise<Decided> {
-  const { enforcement } = request.subject;
-  const decided: Unrecorded = { verdict: "blocked", reason, rule: undefined, enforcement, entry: undefined };
-  return returned(decided, writer.refused(request, decided));
 }

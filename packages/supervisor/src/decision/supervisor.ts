@@ -13,24 +13,26 @@ import type { Store } from "@reins/store";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { Limits, Reservation } from "../limits/limits.ts";
 import type { Usage } from "../limits/tables.ts";
-import { amountsIn, type TenantState, TenantStates } from "../limits/tenant-states.ts";
-import { type Commitment, VerdictWriter } from "../record/record.ts";
+import { type TenantState, TenantStates } from "../limits/tenant-states.ts";
+import type { Buffered } from "../record/buffered-records.ts";
+import { type Commitment, type VerdictRecord, VerdictWriter } from "../record/record.ts";
 import type { Redactor } from "../redaction/redactor.ts";
-import { commitVerdict, refuseEvent } from "./commit-verdict.ts";
 import {
+  amountsIn,
   type Decided,
   type DecisionRequest,
   type GatherFacts,
   type InputState,
   inputFor,
+  OpenCalls,
   PendingDecision,
   payloadFault,
   type RequestContext,
   type TargetState,
+  type Unrecorded,
 } from "./decision.ts";
 import { askHarnesses, type Harnesses } from "./harnesses.ts";
-import type { EndedTurn, StartedTurn, SupervisorObserver } from "./observer.ts";
-import { type CallEnd, type OpenCall, OpenCalls } from "./open-calls.ts";
+import type { CallEnd, EndedTurn, OpenCall, StartedTurn, SupervisorObserver } from "./observer.ts";
 import { askPeople, modify } from "./waiting-stages.ts";
 
 /** What a supervisor decides with. */
@@ -317,7 +319,7 @@ async function decideUnder(
       state.limits.release(decision.uses ?? []);
       return undefined;
     }
-    return await commitVerdict(decision, ports);
+    return await commit(decision, ports);
   } catch (error) {
     state.limits.release(decision.uses ?? []);
     throw error;
@@ -332,4 +334,67 @@ function askInsisted(decision: PendingDecision): void {
   if (reason === undefined) return;
   if (verdict !== "ask") decision.verdict = { verdict: "ask", reason, rule };
   decision.isLimited = true;
+}
+
+/** Writes the verdict: one that allows something before it is returned, any other a little later. */
+async function commit(decision: PendingDecision, ports: PipelinePorts): Promise<Decided | undefined> {
+  const { request, input, state, modified, said, failedOpen, uses = [] } = decision;
+  const { hashes, argumentPaths } = state.policy;
+  const decided = decision.decided();
+  const modifiedFrom = modified?.from;
+  const record = { input, decided, hashes, policy: said, modifiedFrom, argumentPaths, failedOpen };
+  if (permitsAction(decided.verdict)) {
+    // Where other nodes count against the same limits, only the store knows whether they are used up.
+    const deferred = request.requestContext.deferred === true && !(uses.length > 0 && ports.store.node);
+    const writing = writeAllowed(decision, record, ports, deferred);
+    return deferred ? { ...decided, written: writing.then((written) => written?.entry) } : writing;
+  }
+  state.limits.release(uses);
+  return returned(decided, ports.writer.later(request, record));
+}
+
+/** A verdict that allows nothing is returned before it is written, unless too many wait to be. */
+async function returned(decided: Unrecorded, { room, written }: Buffered): Promise<Decided> {
+  if (room) await room;
+  return { ...decided, written };
+}
+
+async function writeAllowed(
+  { request, input, state, uses = [], changes, isApproved }: PendingDecision,
+  record: VerdictRecord,
+  ports: PipelinePorts,
+  deferred: boolean,
+): Promise<Decided | undefined> {
+  const { writer, approvals, open } = ports;
+  state.history.note(input);
+  try {
+    const kept =
+      uses.length > 0 ? state.limits.changesFor(input, uses, ports.store.node && { isApproved }) : [];
+    const own = request.requestContext.commits?.(record.decided) ?? [];
+    const { entries } = await writer.now(request, record, [...changes, ...kept, ...own], { deferred });
+    const entry = entries[0]?.cid;
+    if (changes.length > 0) approvals.announce();
+    const { event_type, at, action } = input;
+    const isReserved = request.requestContext.reserves !== undefined;
+    if (entry !== undefined)
+      open.add(request.subject, { entry, tool: action.tool, event_type, uses, at, isReserved });
+    return { ...record.decided, entry };
+  } catch (error) {
+    state.history.takeBack(input);
+    state.limits.release(uses);
+    if (await state.limits.reread(error, uses, input.at, ports.store)) return undefined;
+    writer.report(error);
+    return refuseEvent(request, `the verdict could not be written: ${errorMessage(error)}`, ports);
+  }
+}
+
+/** Blocks what could not be decided or written, and records that. */
+function refuseEvent(
+  request: DecisionRequest,
+  reason: string,
+  { writer }: Pick<PipelinePorts, "writer">,
+): Promise<Decided> {
+  const { enforcement } = request.subject;
+  const decided: Unrecorded = { verdict: "blocked", reason, rule: undefined, enforcement, entry: undefined };
+  return returned(decided, writer.refused(request, decided));
 }

@@ -1,5 +1,5 @@
 import { type DecisionInput, type Limit, milliseconds, type Policy, type Subject } from "@reins/policy";
-import { type Change, change } from "@reins/store";
+import { type Change, change, type Store, StoreError } from "@reins/store";
 import type { CurrentVerdict } from "../decision/decision.ts";
 import { type Bound, leastOf, limitTables, plus, type Usage, type Use } from "./tables.ts";
 
@@ -148,10 +148,9 @@ export class Limits {
    * can be kept on the condition that they stay within their limits together with those of other processes.
    */
   changesFor(
-    tenant: string,
+    { subject: { tenant }, at }: Pick<DecisionInput, "subject" | "at">,
     uses: readonly Use[],
-    at: number,
-    condition?: { readonly approved: boolean },
+    condition?: { readonly isApproved: boolean },
   ): Change<undefined>[] {
     const kept = condition
       ? change(limitTables, "admit", {
@@ -162,31 +161,37 @@ export class Limits {
     return before === undefined ? [kept] : [kept, change(limitTables, "forget", { tenant, before })];
   }
 
-  #boundOf({ limit: key }: Use, at: number, { approved }: { readonly approved: boolean }): Bound {
+  #boundOf({ limit: key }: Use, at: number, { isApproved }: { readonly isApproved: boolean }): Bound {
     const counted = this.#counted.find((one) => one.key === key);
     if (!counted) return { since: at };
     const { limit, within, time_ms } = counted;
     const { calls, tokens, cost } = limit;
     const bounds = Object.entries({ calls, tokens, cost, time_ms }).filter(([, most]) => most !== undefined);
-    const isBound = !(approved && limit.exceeded === "ask");
+    const isBound = !(isApproved && limit.exceeded === "ask");
     return { since: at - within, ...(isBound && Object.fromEntries(bounds)) };
   }
 
-  /** Reads again what all processes used of the limits of some uses, from the given time on. */
-  async refresh(
+  /**
+   * After uses could not be kept because limits are used up: reads again what all processes used of them. Returns whether
+   * that was the reason.
+   */
+  async reread(
+    error: unknown,
     uses: readonly Use[],
     at: number,
-    read: (range: Pick<Use, "limit" | "holder"> & Pick<Bound, "since">) => Promise<readonly Use[]>,
-  ): Promise<void> {
+    store: Pick<Store, "query">,
+  ): Promise<boolean> {
+    if (!(error instanceof StoreError && error.code === "exhausted")) return false;
     for (const { limit, holder } of uses) {
       const within = this.#counted.find(({ key }) => key === limit)?.within ?? 0;
-      const kept = await read({ limit, holder, since: at - within });
+      const kept = await store.query(limitTables, "of", { limit, holder, since: at - within });
       const known = new Set(kept.map(({ id }) => id));
       // Those that are on their way to the store count, too.
       const pending = (this.#uses.get(keyOf(limit, holder)) ?? []).filter(({ id }) => !known.has(id));
       const all = [...kept, ...pending].toSorted((left, right) => left.at - right.at);
       this.#uses.set(keyOf(limit, holder), all);
     }
+    return true;
   }
 
   /** Removes uses that count no more, once in a while; returns the time from which on they have to be kept then. */

@@ -1,4 +1,5 @@
 // A node among others that write one ledger: adds to chains of its own, and to one of all, until its input ends.
+import { setTimeout as sleep } from "node:timers/promises";
 import { KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
 import { openPostgres, readPostgresAddress, StoreError } from "@reins/store";
 import { say } from "../../../store/test/child.ts";
@@ -22,14 +23,19 @@ try {
   say("open");
   const write = async (entity_id: string, quality: "turn" | "tool_call" | "policy_verdict") => {
     for (let n = 0; !ended; n += 1) {
-      const common = { actor: `${id}-agent`, target: "bash", entity_id, payload: { n } };
-      // The second entry names the first, which has its content id before it has its place.
-      const { entries } = await ledger.record([{ ...common, quality }]);
-      const verdict = entries[0]?.cid ?? "";
-      const { entries: next } = await ledger.record([
-        { ...common, quality: "tool_result", payload: { n, verdict } },
-      ]);
-      say({ cids: [verdict, next[0]?.cid] });
+      const common = { actor: `${id}-agent`, target: "bash", entity_id };
+      try {
+        const { entries } = await ledger.record([{ ...common, quality, payload: { n } }]);
+        // The second entry names the first, which has its content id before it has its place.
+        const verdict = entries[0]?.cid;
+        say({ cids: [verdict] });
+        const result = { ...common, quality: "tool_result", payload: { n, verdict } } as const;
+        const { entries: next } = await ledger.record([result]);
+        say({ cids: [next[0]?.cid] });
+      } catch (error) {
+        if (!(error instanceof StoreError && error.retryable)) throw error;
+        await sleep(50);
+      }
     }
   };
   await Promise.all([

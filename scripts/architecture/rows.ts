@@ -96,6 +96,7 @@ export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
   "packages/sdk/system/fixtures/server.ts",
   "packages/server/system/fixtures/issuer.ts",
   "packages/store/test/check-statements.ts",
+  "packages/store/test/child.ts",
   "packages/store/test/deadly-database.ts",
   "packages/store/test/postgres-server.ts",
   "scripts/bench/bench.ts",

@@ -3,7 +3,7 @@ import { LineReader, readSse, SseParser, visibleJson } from "@reins/kit";
 import { describe, expect, test } from "vitest";
 import { detectIntent } from "../../packages/agent/src/advisor/intent.ts";
 import { DemoModel } from "../../packages/agent/src/models/demo-model.ts";
-import { stringifySorted } from "../../packages/ahp/src/json/stringify.ts";
+import { stringifySorted } from "../../packages/ahp/src/wire/encode.ts";
 import { printable } from "../../packages/cli/src/printable.ts";
 import { readMarkdown } from "../../packages/graph/src/declaration/markdown.ts";
 import { expandText } from "../../packages/graph/src/view/expand.ts";
@@ -35,13 +35,17 @@ import {
 import { givenPath } from "../../packages/policy/src/facts/path/resolve.ts";
 import { isPlainAwk, isPlainSed } from "../../packages/policy/src/facts/shell/programs/editors.ts";
 import { patchFindings } from "../../packages/policy/src/facts/tool/patch.ts";
-import { readArgumentText, readToolCall, textsIn } from "../../packages/policy/src/facts/tool/tool-call.ts";
-import { loadToolTables } from "../../packages/policy/src/facts/tool/tool-table.ts";
+import {
+  loadToolTables,
+  readArgumentText,
+  readToolCall,
+  textsIn,
+} from "../../packages/policy/src/facts/tool/tool-call.ts";
 import { nameGlob } from "../../packages/policy/src/glob.ts";
 import { sseEventsOf } from "../../packages/sdk/src/events.ts";
 import { frameIn } from "../../packages/server/src/haak/haak-client.ts";
 import { Redactor } from "../../packages/supervisor/src/redaction/redactor.ts";
-import { canonicalJson as verifiedJson } from "../../packages/verify/src/json/canonical.ts";
+import { canonicalJson as verifiedJson } from "../../packages/verify/src/entry/entry.ts";
 import { parseStrict } from "../../packages/verify/src/json/strict.ts";
 import { type Grower, grower, growthOf, MOST_GROWTH } from "./growth.ts";
 

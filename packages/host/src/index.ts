@@ -29,7 +29,7 @@ export { type EventLog, readWritten } from "./log/event-log.ts";
 export type { Cursor, Gap, LoggedEvent } from "./log/logged-event.ts";
 export type { Subscription } from "./log/subscription.ts";
 export { logTables } from "./log/tables.ts";
-export { listPins, resetPins } from "./mcp/manage-pins.ts";
+export { listPins, resetPins } from "./mcp/tool-pins.ts";
 export { familyAnswers, userMemory } from "./native/advisers.ts";
 export type { NativeSettings } from "./native/start-native.ts";
 export { newSessionRecord } from "./sessions/new-session.ts";

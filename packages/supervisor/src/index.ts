@@ -31,24 +31,22 @@ export {
   retryAfterMs,
   SIGNATURE_HEADER,
   sign,
-} from "./approvals/webhooks/webhook.ts";
+} from "./approvals/webhooks/lane.ts";
 export type {
   Decided,
   DecisionRequest,
+  EndedTurn,
   GatherFacts,
   RequestContext,
-  TargetState,
-  Workspace,
-} from "./decision/decision.ts";
-export { Harnesses } from "./decision/harnesses.ts";
-export type {
-  EndedTurn,
   RequestTokens,
   SettledCall,
   StartedTurn,
   SupervisorObserver,
-} from "./decision/observer.ts";
-export type { CallEnd, OpenCall } from "./decision/open-calls.ts";
+  TargetState,
+  Workspace,
+} from "./decision/decision.ts";
+export { Harnesses } from "./decision/harnesses.ts";
+export { type CallEnd, lifecycleDraft, type OpenCall, resultDraft, UNGATED } from "./decision/open-calls.ts";
 export { Supervisor, type SupervisorOptions } from "./decision/supervisor.ts";
 export {
   problemOf,
@@ -80,7 +78,6 @@ export { limitTables, type Usage } from "./limits/tables.ts";
 export { type NamedPolicyFiles, policyFiles, writeFirstFiles } from "./policies/policy-files.ts";
 export { PolicyKeeper, type PolicyKeeperOptions, type PolicyStatus } from "./policies/policy-keeper.ts";
 export { RosterFile, type RosterFileOptions } from "./policies/roster-file.ts";
-export { lifecycleDraft, resultDraft, UNGATED } from "./record/outcomes.ts";
 export { sessionKey } from "./record/record.ts";
 export { scrubbed, Vault, VaultError, type VaultErrorCode } from "./record/vault.ts";
 export type { RedactingStream } from "./redaction/redacting-stream.ts";

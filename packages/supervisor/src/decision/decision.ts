@@ -13,8 +13,9 @@ import {
 import type { Change } from "@reins/store";
 import type { Approval } from "../approvals/approvals.ts";
 import type { Reservation } from "../limits/limits.ts";
-import type { Use } from "../limits/tables.ts";
+import type { Usage, Use } from "../limits/tables.ts";
 import type { TenantState } from "../limits/tenant-states.ts";
+import type { CallEnd, OpenCall } from "./open-calls.ts";
 
 /** Where an agent works, as far as the harness knows. Keep one object per session: what follows from it is found out once. */
 export interface Workspace {
@@ -313,4 +314,50 @@ function isWellFormed(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return true;
   if (Array.isArray(value)) return value.every(isWellFormed);
   return Object.keys(value).every(isWellFormed) && Object.values(value).every(isWellFormed);
+}
+
+/** Receives what happens, for counts and traces. Must be quick, and must not throw. */
+export interface SupervisorObserver {
+  /** Called with each verdict, the milliseconds it took, without the time that people took, and what it is about. */
+  readonly decided: (decided: Decided, ms: number, request: DecisionRequest) => void;
+  /** Called with each call that ended. */
+  readonly settled?: (settled: SettledCall) => void;
+  readonly turnStarted?: (turn: StartedTurn) => void;
+  /** Called with what a turn used, as far as its agent reported it, and how it ended, where it is one of the host's. */
+  readonly turnEnded: (usage: Partial<Usage>, turn?: EndedTurn) => void;
+}
+
+/** A call that ended; `call` is absent where no allowed call matches. */
+export interface SettledCall {
+  readonly subject: Subject;
+  readonly call: OpenCall | undefined;
+  readonly end: CallEnd;
+  readonly usage: Partial<Usage>;
+}
+
+/** A turn of the host that begins. */
+export interface StartedTurn {
+  readonly id: string;
+  readonly session: string;
+  /** The session whose agent started that session, if one did. */
+  readonly parent?: string | undefined;
+  readonly agent: string;
+  /** The `_meta` of its prompt, as its client sent it. */
+  readonly meta: unknown;
+}
+
+export interface EndedTurn {
+  readonly id: string;
+  readonly stop_reason: string;
+  /** The tokens that its agent reported, by kind, in snake_case. */
+  readonly tokens: Readonly<Record<string, number>>;
+}
+
+/** The tokens of a request to a model, by kind. */
+export interface RequestTokens {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly thoughtTokens?: number | undefined;
+  readonly cachedReadTokens?: number | undefined;
+  readonly cachedWriteTokens?: number | undefined;
 }

@@ -20,17 +20,19 @@ import type { Redactor } from "../redaction/redactor.ts";
 import {
   type Decided,
   type DecisionRequest,
+  type EndedTurn,
   type GatherFacts,
   type InputState,
   inputFor,
   PendingDecision,
   payloadFault,
   type RequestContext,
+  type StartedTurn,
+  type SupervisorObserver,
   type TargetState,
   type Unrecorded,
 } from "./decision.ts";
 import { askHarnesses, type Harnesses } from "./harnesses.ts";
-import type { EndedTurn, StartedTurn, SupervisorObserver } from "./observer.ts";
 import { type CallEnd, type OpenCall, OpenCalls } from "./open-calls.ts";
 import { askPeople, modify } from "./waiting-stages.ts";
 

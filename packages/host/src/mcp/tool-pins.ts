@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isObject, type JsonObject } from "@reins/acp";
 import { errorMessage, raceAbort } from "@reins/kit";
 import { isHttpServer, type McpGate, type McpServer, type McpTool } from "@reins/mcp";
-import { change } from "@reins/store";
+import { change, parseStored } from "@reins/store";
 import { actorOf, type Harness, lifecycleDraft, type Principal } from "@reins/supervisor";
 import { recordedSubject } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
@@ -275,7 +275,7 @@ function definitionChanges(
 }
 
 function membersOf(definition: string): JsonObject {
-  const parsed: unknown = JSON.parse(definition);
+  const parsed = parseStored(definition);
   return isObject(parsed) ? parsed : {};
 }
 

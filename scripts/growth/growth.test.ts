@@ -3,7 +3,7 @@ import { LineReader, readSse, SseParser, visibleJson } from "@reins/kit";
 import { describe, expect, test } from "vitest";
 import { detectIntent } from "../../packages/agent/src/advisor/intent.ts";
 import { DemoModel } from "../../packages/agent/src/models/demo-model.ts";
-import { stringifySorted } from "../../packages/ahp/src/wire/encode.ts";
+import { stringifySorted } from "../../packages/ahp/src/json/stringify.ts";
 import { printable } from "../../packages/cli/src/printable.ts";
 import { readMarkdown } from "../../packages/graph/src/declaration/markdown.ts";
 import { expandText } from "../../packages/graph/src/view/expand.ts";

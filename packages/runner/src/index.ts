@@ -1,8 +1,8 @@
 export { ProcessError, SandboxError } from "./errors.ts";
 export { PrivateHome } from "./home/private-home.ts";
-export { KillOrder, KillReport } from "./kill/execute-kill.ts";
 export { KillJournal, killJournalIn, type UnrecordedKill } from "./kill/journal.ts";
 export { type Killed, KillSwitch } from "./kill/kill-switch.ts";
+export { KillOrder, KillReport } from "./kill/order.ts";
 export type { LiveProcess, ProcessRoot } from "./kill/process-registry.ts";
 export { ProcessRegistry } from "./kill/process-registry.ts";
 export {

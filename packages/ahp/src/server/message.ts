@@ -1,8 +1,8 @@
 import { duplicatesAtTop, type Floats, JsonError, type ParsedJson, parseJson } from "@reins/kit";
 import { Refusal, RPC } from "../errors.ts";
+import { stringifySorted } from "../json/stringify.ts";
 import { AhpNotification, AhpRequest } from "../protocol/messages.ts";
 import { DecodeError, decode, isObject } from "../wire/decode.ts";
-import { stringifySorted } from "../wire/encode.ts";
 
 /** The id of a request and its response. */
 export type MessageId = string | number | null;

@@ -1,6 +1,6 @@
 import type { Floats } from "@reins/kit";
 import type { z } from "zod";
-import { compareUtf8 } from "./encode.ts";
+import { compareUtf8 } from "../json/stringify.ts";
 import { INTEGERS, type IntegerName, shapeOf } from "./schema.ts";
 
 /** A value that does not have its type. `message` is the text that AHP peers give for it. */

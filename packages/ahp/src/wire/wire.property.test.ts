@@ -4,8 +4,9 @@ import { describe, expect, test } from "vitest";
 import type { z } from "zod";
 import { TYPES } from "../../generate/json-schema.ts";
 import { mutated, PROPERTY, valuesOf } from "../../test/values.ts";
+import { stringifySorted } from "../json/stringify.ts";
 import { DecodeError, decode, isObject } from "./decode.ts";
-import { encode, stringifySorted } from "./encode.ts";
+import { encode } from "./encode.ts";
 import { shapeOf } from "./schema.ts";
 
 const runs = { ...PROPERTY, numRuns: 40 };

@@ -2,8 +2,8 @@ import { appendFile, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { KillOrder, KillReport } from "./execute-kill.ts";
 import { KillJournal } from "./journal.ts";
+import type { KillOrder, KillReport } from "./order.ts";
 
 let folder: string;
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 
 import { join } from "node:path";
 import { hasCode } from "@reins/kit";
 import { z } from "zod";
-import { KillOrder, KillReport } from "./execute-kill.ts";
+import { KillOrder, KillReport } from "./order.ts";
 
 const Line = z.union([
   z.object({ order: KillOrder, at: z.string() }),

@@ -5,9 +5,9 @@ import { Worker } from "node:worker_threads";
 import { hasCode } from "@reins/kit";
 import { z } from "zod";
 import type { MarkPrefix } from "../process/process-table.ts";
-import { type KillOrder, KillReport } from "./execute-kill.ts";
 import { killJournalIn, killSocketIn } from "./journal.ts";
 import type { FromKillThread, KillThreadData, ToKillThread } from "./kill-thread.ts";
+import { type KillOrder, KillReport } from "./order.ts";
 import type { ProcessRegistry } from "./process-registry.ts";
 
 /** Where the code of the thread is, whether it runs from source or was built. */

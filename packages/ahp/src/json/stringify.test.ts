@@ -2,7 +2,7 @@ import { parseJson } from "@reins/kit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { PROPERTY } from "../../test/values.ts";
-import { compareUtf8, stringifySorted } from "./encode.ts";
+import { compareUtf8, stringifySorted } from "./stringify.ts";
 
 describe("keys are in the order of their UTF-8 bytes", () => {
   test.each([

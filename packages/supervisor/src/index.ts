@@ -32,11 +32,15 @@ export {
   SIGNATURE_HEADER,
   sign,
 } from "./approvals/webhooks/lane.ts";
+export { lifecycleDraft, resultDraft, UNGATED } from "./decision/decision.ts";
+export { Harnesses } from "./decision/harnesses.ts";
 export type {
+  CallEnd,
   Decided,
   DecisionRequest,
   EndedTurn,
   GatherFacts,
+  OpenCall,
   RequestContext,
   RequestTokens,
   SettledCall,
@@ -44,9 +48,7 @@ export type {
   SupervisorObserver,
   TargetState,
   Workspace,
-} from "./decision/decision.ts";
-export { Harnesses } from "./decision/harnesses.ts";
-export { type CallEnd, lifecycleDraft, type OpenCall, resultDraft, UNGATED } from "./decision/open-calls.ts";
+} from "./decision/request-context.ts";
 export { Supervisor, type SupervisorOptions } from "./decision/supervisor.ts";
 export {
   problemOf,

@@ -4,7 +4,6 @@ import { isHostNotification } from "@reins/bridge";
 import { type Clock, systemClock } from "@reins/kit";
 import { type Harness, LOCAL, type Principal } from "@reins/supervisor";
 import type { FileService } from "../files/file-service.ts";
-import { isElsewhere } from "../hooks/hook-sessions.ts";
 import type { AgentHost, HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Cursor } from "../log/logged-event.ts";
@@ -380,4 +379,9 @@ export class Hub implements HubContext {
     const agent = await this.pool.acquire(connection.agent, connection.principal);
     return withCapabilities(agent.initialized, { managesAgents: this.agents !== undefined });
   }
+}
+
+/** Whether a session belongs to an agent that runs elsewhere and has its steps decided over AHP. */
+function isElsewhere({ key }: Pick<SessionRecord, "key">): boolean {
+  return /^[^:]*:ahp:/.test(key);
 }

@@ -3,14 +3,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { actionOf, subjectOf } from "../../test/approvals/requests.ts";
 import { Limits } from "../limits/limits.ts";
-import {
-  type DecisionRequest,
-  PendingDecision,
-  payloadFault,
-  payloadMembers,
-  type RequestContext,
-} from "./decision.ts";
-import { OpenCalls } from "./open-calls.ts";
+import { OpenCalls, PendingDecision, payloadFault, payloadMembers } from "./decision.ts";
+import type { DecisionRequest, RequestContext } from "./request-context.ts";
 
 describe("a payload", () => {
   test.each([

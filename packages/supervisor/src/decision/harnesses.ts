@@ -18,8 +18,9 @@ import {
   isAtLeastAsStrict,
   milliseconds,
 } from "@reins/policy";
-import { type GatherFacts, type PendingDecision, payloadFault, payloadMembers } from "./decision.ts";
+import { type PendingDecision, payloadFault, payloadMembers } from "./decision.ts";
 import { HarnessConnections } from "./harness-connections.ts";
+import type { GatherFacts } from "./request-context.ts";
 
 const MAX_REASON = 2_000;
 

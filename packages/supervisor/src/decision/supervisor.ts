@@ -13,27 +13,26 @@ import type { Store } from "@reins/store";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { Limits, Reservation } from "../limits/limits.ts";
 import type { Usage } from "../limits/tables.ts";
-import { amountsIn, type TenantState, TenantStates } from "../limits/tenant-states.ts";
+import { type TenantState, TenantStates } from "../limits/tenant-states.ts";
 import type { Buffered } from "../record/buffered-records.ts";
 import { type Commitment, type VerdictRecord, VerdictWriter } from "../record/record.ts";
 import type { Redactor } from "../redaction/redactor.ts";
-import {
-  type Decided,
-  type DecisionRequest,
-  type EndedTurn,
-  type GatherFacts,
-  type InputState,
-  inputFor,
-  PendingDecision,
-  payloadFault,
-  type RequestContext,
-  type StartedTurn,
-  type SupervisorObserver,
-  type TargetState,
-  type Unrecorded,
-} from "./decision.ts";
+import { amountsIn, inputFor, OpenCalls, PendingDecision, payloadFault } from "./decision.ts";
 import { askHarnesses, type Harnesses } from "./harnesses.ts";
-import { type CallEnd, type OpenCall, OpenCalls } from "./open-calls.ts";
+import type {
+  CallEnd,
+  Decided,
+  DecisionRequest,
+  EndedTurn,
+  GatherFacts,
+  InputState,
+  OpenCall,
+  RequestContext,
+  StartedTurn,
+  SupervisorObserver,
+  TargetState,
+  Unrecorded,
+} from "./request-context.ts";
 import { askPeople, modify } from "./waiting-stages.ts";
 
 /** What a supervisor decides with. */

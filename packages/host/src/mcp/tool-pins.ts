@@ -262,7 +262,7 @@ const MOST_SHOWN = 4_000;
 const CONTEXT = 60;
 
 /** What changed in the definition of a tool, for people: member by member, and the hashes that are accepted. */
-function definitionChanges(
+export function definitionChanges(
   before: Pick<PinRow, "hash" | "definition">,
   { hash = "", definition = "{}" }: Pick<McpTool, "hash" | "definition">,
 ): JsonObject {

@@ -32,23 +32,24 @@ export {
   SIGNATURE_HEADER,
   sign,
 } from "./approvals/webhooks/lane.ts";
-export { lifecycleDraft, resultDraft, UNGATED } from "./decision/decision.ts";
+export type {
+  Decided,
+  DecisionRequest,
+  GatherFacts,
+  RequestContext,
+  TargetState,
+  Workspace,
+} from "./decision/decision.ts";
 export { Harnesses } from "./decision/harnesses.ts";
 export type {
   CallEnd,
-  Decided,
-  DecisionRequest,
   EndedTurn,
-  GatherFacts,
   OpenCall,
-  RequestContext,
   RequestTokens,
   SettledCall,
   StartedTurn,
   SupervisorObserver,
-  TargetState,
-  Workspace,
-} from "./decision/request-context.ts";
+} from "./decision/observer.ts";
 export { Supervisor, type SupervisorOptions } from "./decision/supervisor.ts";
 export {
   problemOf,
@@ -80,6 +81,7 @@ export { limitTables, type Usage } from "./limits/tables.ts";
 export { type NamedPolicyFiles, policyFiles, writeFirstFiles } from "./policies/policy-files.ts";
 export { PolicyKeeper, type PolicyKeeperOptions, type PolicyStatus } from "./policies/policy-keeper.ts";
 export { RosterFile, type RosterFileOptions } from "./policies/roster-file.ts";
+export { lifecycleDraft, resultDraft, UNGATED } from "./record/outcomes.ts";
 export { sessionKey } from "./record/record.ts";
 export { scrubbed, Vault, VaultError, type VaultErrorCode } from "./record/vault.ts";
 export type { RedactingStream } from "./redaction/redacting-stream.ts";

@@ -8,7 +8,7 @@ import type { AgentHost, HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Cursor } from "../log/logged-event.ts";
 import type { FolderServers } from "../mcp/folder-servers.ts";
-import { type Ending, Session } from "../sessions/session.ts";
+import { type Ending, isElsewhere, Session } from "../sessions/session.ts";
 import type { SessionClients } from "../sessions/session-clients.ts";
 import type { SessionMode, SessionRecord } from "../sessions/session-record.ts";
 import { SessionQuotas, Sessions, type SessionWatcher } from "../sessions/sessions.ts";
@@ -379,9 +379,4 @@ export class Hub implements HubContext {
     const agent = await this.pool.acquire(connection.agent, connection.principal);
     return withCapabilities(agent.initialized, { managesAgents: this.agents !== undefined });
   }
-}
-
-/** Whether a session belongs to an agent that runs elsewhere and has its steps decided over AHP. */
-function isElsewhere({ key }: Pick<SessionRecord, "key">): boolean {
-  return /^[^:]*:ahp:/.test(key);
 }

@@ -12,7 +12,7 @@ import {
 } from "@reins/ahp";
 import type { ControlEvent, Enforcement, Subject } from "@reins/policy";
 import type { z } from "zod";
-import type { Decided, RequestContext, Workspace } from "../decision/request-context.ts";
+import type { Decided, RequestContext, Workspace } from "../decision/decision.ts";
 import { SupervisorError } from "../errors.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { Principal } from "../identity/principal.ts";

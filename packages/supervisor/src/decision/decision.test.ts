@@ -3,8 +3,14 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { actionOf, subjectOf } from "../../test/approvals/requests.ts";
 import { Limits } from "../limits/limits.ts";
-import { OpenCalls, PendingDecision, payloadFault, payloadMembers } from "./decision.ts";
-import type { DecisionRequest, RequestContext } from "./request-context.ts";
+import {
+  type DecisionRequest,
+  OpenCalls,
+  PendingDecision,
+  payloadFault,
+  payloadMembers,
+  type RequestContext,
+} from "./decision.ts";
 
 describe("a payload", () => {
   test.each([

@@ -1,10 +1,10 @@
 import { amountOf, errorMessage, excessOf } from "@reins/kit";
-import type { Draft } from "@reins/ledger";
 import {
   type Action,
   type AskTerms,
   type ControlEvent,
   type DecisionInput,
+  type Enforcement,
   type PolicyVerdict,
   permitsAction,
   type RuleVerdict,
@@ -12,19 +12,136 @@ import {
 } from "@reins/policy";
 import type { Change } from "@reins/store";
 import type { Approval } from "../approvals/approvals.ts";
+import type { Reservation } from "../limits/limits.ts";
 import type { Usage, Use } from "../limits/tables.ts";
 import type { TenantState } from "../limits/tenant-states.ts";
 import { sessionKey } from "../record/record.ts";
-import type {
-  CallEnd,
-  CurrentVerdict,
-  DecisionRequest,
-  FailedOpen,
-  GatherFacts,
-  Modification,
-  OpenCall,
-  Unrecorded,
-} from "./request-context.ts";
+import type { CallEnd, OpenCall } from "./observer.ts";
+
+/** Where an agent works, as far as the harness knows. Keep one object per session: what follows from it is found out once. */
+export interface Workspace {
+  /** Where relative paths and commands start, absolute. */
+  readonly cwd: string;
+  /** The folders the session works in, absolute; without any, nothing lies in the workspace. */
+  readonly roots: readonly string[];
+  /** Where these really lay when the session was let into them; without it, the first decision finds out. */
+  readonly realRoots?: readonly string[] | undefined;
+  /** The agent's home, absolute; by default the user's. */
+  readonly home?: string | undefined;
+  /** The variables that the agent's commands are known to see. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+  /** Whose tool table applies; by default that of the agent's own name. */
+  readonly tools?: string | undefined;
+}
+
+/** Where and when an action takes place. */
+export interface RequestContext {
+  readonly workspace: Workspace;
+  /** The turn it belongs to, if it is known. */
+  readonly turn?: string | undefined;
+  /** The user who prompted that turn, where it is not the one for whom the agent acts. */
+  readonly askedBy?: string | undefined;
+  /** Called right before the action is allowed; rejects with the reason if the requester lost its rights. */
+  readonly confirm?: (() => Promise<void>) | undefined;
+  /** Why a person has to decide when no rule matches. */
+  readonly ask?: string | undefined;
+  /** Why a person has to decide about an action even where a rule allows it. No grant answers that. */
+  readonly mustAsk?: ((action: Action) => string | undefined) | undefined;
+  /** What is committed together with a verdict that allows the action. */
+  readonly commits?: ((decided: Unrecorded) => readonly Change<unknown>[]) | undefined;
+  /** Why an event exceeds what the session was given; it is blocked then, whatever the policy says. */
+  readonly bounds?: ((event: ControlEvent, action: Action) => string | undefined) | undefined;
+  /**
+   * Why the requester could not act on an allowing verdict, given the arguments that would replace its own, if any do; it
+   * is blocked then, on the record, before people are asked.
+   */
+  readonly inexpressible?:
+    | ((modified: { readonly arguments: unknown } | undefined) => string | undefined)
+    | undefined;
+  /** Why no person is asked; what a rule would ask about is blocked then. */
+  readonly unasked?: string | undefined;
+  /** Whether rules alone decide: what the policy neither allows nor blocks is blocked then, without a record. */
+  readonly unattended?: boolean | undefined;
+  /**
+   * Whether an allowing verdict is returned before it is written: nothing may follow from it before it is `written` and a
+   * later verdict is on the disk.
+   */
+  readonly deferred?: boolean | undefined;
+  /** Kept of budgets until the action is settled with what it used. */
+  readonly reserves?: Reservation | undefined;
+}
+
+/** Finds out what an event would do. */
+export type GatherFacts = (
+  event: ControlEvent,
+  subject: Subject,
+  requestContext: RequestContext,
+) => Promise<Action>;
+
+/** Finds the state of what an action runs, has read by a build tool, or sends. */
+export type InputState = (action: Action, cwd: string) => Promise<Readonly<Record<string, string>>>;
+
+/** Finds the state of what an action would change, so that an answer counts for exactly that. */
+export type TargetState = (action: Action) => Promise<Readonly<Record<string, string>>>;
+
+/** What every verdict on an event says. */
+interface DecidedBase {
+  readonly reason: string;
+  /** The rule, limit or harness that settled it. */
+  readonly rule: string | undefined;
+  readonly enforcement: Enforcement;
+  /** The content id of the verdict in the ledger. Absent for a verdict that is returned before it is written: one that allows nothing, or is deferred. */
+  readonly entry: string | undefined;
+  /** For such a verdict: the content id, once it is written; `undefined` when it cannot be. Never rejects. */
+  readonly written?: Promise<string | undefined>;
+  /** The approval that settled it, or that it waits for. */
+  readonly approval?: string;
+}
+
+/** The verdict on an event after all stages of the decision. */
+export type Decided = DecidedBase &
+  (
+    | { readonly verdict: "allowed" | "blocked" }
+    /** `approval` waits for a person. */
+    | { readonly verdict: "ask"; readonly approval: string }
+    | { readonly verdict: "defer"; readonly retry_after_ms: number }
+    /** `modified_arguments` replace the arguments of the action. */
+    | { readonly verdict: "modify"; readonly modified_arguments: unknown }
+  );
+
+/** A verdict before it is recorded. */
+export type Unrecorded = Decided & { readonly entry: undefined };
+
+/** An event to decide: what, by whom, where. */
+export interface DecisionRequest {
+  readonly event: ControlEvent;
+  readonly subject: Subject;
+  readonly requestContext: RequestContext;
+}
+
+/** An external harness that failed to decide and was skipped because of `fail: open`. */
+export interface FailedOpen {
+  readonly harness: string;
+  readonly fail: "open";
+  readonly error: string;
+}
+
+/** What an action was before it was modified, and the rule or the external harness that modified it. */
+export type Modification = { readonly input: DecisionInput } & (
+  | { readonly by: "harness"; readonly harness: string }
+  | {
+      readonly by: "rule";
+      readonly rule: string | undefined;
+      readonly patch: Readonly<Record<string, unknown>>;
+    }
+);
+
+/** The verdict so far, with what each variant needs. */
+export type CurrentVerdict = { readonly reason: string; readonly rule: string | undefined } & (
+  | { readonly verdict: "allowed" | "blocked" | "ask" }
+  | { readonly verdict: "defer"; readonly retry_after_ms: number }
+  | { readonly verdict: "modify"; readonly patch: Readonly<Record<string, unknown>> }
+);
 
 const NO_TERMS: AskTerms = {};
 const NO_USES: readonly Use[] = [];
@@ -200,6 +317,12 @@ function isWellFormed(value: unknown): boolean {
   return Object.keys(value).every(isWellFormed) && Object.values(value).every(isWellFormed);
 }
 
+/** The amounts of a usage that are some: what is no amount counts as not reported, never as a credit. */
+export function amountsIn(reported: Partial<Usage>): Partial<Usage> {
+  const amounts = Object.entries(reported).map(([name, value]) => [name, amountOf(value)]);
+  return Object.fromEntries(amounts.filter(([, value]) => value !== undefined));
+}
+
 /** The owner of calls: one user's agent in one session. */
 type Holder = Pick<Subject, "user" | "tenant" | "agent" | "session" | "session_key">;
 
@@ -271,57 +394,4 @@ export class OpenCalls {
 /** Agents choose the names of their sessions, so two users may both have a "main"; no name of a user holds a slash. */
 function keyOf(holder: Holder): string {
   return `${holder.user}/${sessionKey(holder)}`;
-}
-
-/** The mark of an action that no verdict came before. */
-export const UNGATED = "ungated";
-
-/** The entry for the begin or end of a session, with what was under way when it ended. */
-export function lifecycleDraft(
-  subject: Subject,
-  change: string,
-  unfinished: readonly OpenCall[] = [],
-): Draft & { readonly payload: Readonly<Record<string, unknown>> } {
-  return {
-    quality: "session_lifecycle",
-    actor: subject.agent,
-    target: subject.session,
-    entity_id: sessionKey(subject),
-    tags: [change],
-    payload: {
-      change,
-      subject: { ...subject },
-      ...(unfinished.length > 0 && {
-        unfinished: unfinished.map(({ entry, tool }) => ({ verdict: entry, tool, outcome: "unknown" })),
-      }),
-    },
-  };
-}
-
-/** The entry for what came of an action; without an allowed call it is marked as ungated. */
-export function resultDraft(
-  subject: Subject,
-  { tool, outcome }: { readonly tool?: string | undefined; readonly outcome: string },
-  call: OpenCall | undefined,
-): Draft & { readonly payload: Readonly<Record<string, unknown>> } {
-  const name = tool ?? call?.tool ?? "unknown";
-  return {
-    quality: "tool_result",
-    actor: subject.agent,
-    target: name,
-    entity_id: sessionKey(subject),
-    tags: [outcome, ...(call ? [] : [UNGATED])],
-    payload: {
-      tool: name,
-      outcome,
-      verdict: call?.entry ?? null,
-      enforcement: call ? subject.enforcement : "observed",
-    },
-  };
-}
-
-/** The amounts of a usage that are some: what is no amount counts as not reported, never as a credit. */
-export function amountsIn(reported: Partial<Usage>): Partial<Usage> {
-  const amounts = Object.entries(reported).map(([name, value]) => [name, amountOf(value)]);
-  return Object.fromEntries(amounts.filter(([, value]) => value !== undefined));
 }

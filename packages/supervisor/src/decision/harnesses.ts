@@ -18,9 +18,8 @@ import {
   isAtLeastAsStrict,
   milliseconds,
 } from "@reins/policy";
-import { type PendingDecision, payloadFault, payloadMembers } from "./decision.ts";
+import { type GatherFacts, type PendingDecision, payloadFault, payloadMembers } from "./decision.ts";
 import { HarnessConnections } from "./harness-connections.ts";
-import type { GatherFacts } from "./request-context.ts";
 
 const MAX_REASON = 2_000;
 

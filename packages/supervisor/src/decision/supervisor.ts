@@ -17,22 +17,22 @@ import { type TenantState, TenantStates } from "../limits/tenant-states.ts";
 import type { Buffered } from "../record/buffered-records.ts";
 import { type Commitment, type VerdictRecord, VerdictWriter } from "../record/record.ts";
 import type { Redactor } from "../redaction/redactor.ts";
-import { amountsIn, inputFor, OpenCalls, PendingDecision, payloadFault } from "./decision.ts";
+import {
+  amountsIn,
+  type Decided,
+  type DecisionRequest,
+  type GatherFacts,
+  type InputState,
+  inputFor,
+  OpenCalls,
+  PendingDecision,
+  payloadFault,
+  type RequestContext,
+  type TargetState,
+  type Unrecorded,
+} from "./decision.ts";
 import { askHarnesses, type Harnesses } from "./harnesses.ts";
-import type {
-  CallEnd,
-  Decided,
-  DecisionRequest,
-  EndedTurn,
-  GatherFacts,
-  InputState,
-  OpenCall,
-  RequestContext,
-  StartedTurn,
-  SupervisorObserver,
-  TargetState,
-  Unrecorded,
-} from "./request-context.ts";
+import type { CallEnd, EndedTurn, OpenCall, StartedTurn, SupervisorObserver } from "./observer.ts";
 import { askPeople, modify } from "./waiting-stages.ts";
 
 /** What a supervisor decides with. */

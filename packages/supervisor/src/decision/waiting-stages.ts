@@ -1,8 +1,7 @@
 import { afterModify, simpleCommand, withMembers } from "@reins/policy";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { ApprovalRequest } from "../approvals/request.ts";
-import type { PendingDecision } from "./decision.ts";
-import type { GatherFacts, InputState, TargetState } from "./request-context.ts";
+import type { GatherFacts, InputState, PendingDecision, TargetState } from "./decision.ts";
 
 /** What people are asked with. */
 interface ApprovalPorts {

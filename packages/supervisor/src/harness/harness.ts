@@ -20,8 +20,8 @@ import {
 import type { Change, Store } from "@reins/store";
 import { Approvals, type ApprovalsOptions } from "../approvals/approvals.ts";
 import { renewApprovalSeals } from "../approvals/at-rest.ts";
+import type { RequestContext, Workspace } from "../decision/decision.ts";
 import { Harnesses } from "../decision/harnesses.ts";
-import type { RequestContext, Workspace } from "../decision/request-context.ts";
 import { Supervisor } from "../decision/supervisor.ts";
 import { Identity } from "../identity/identity.ts";
 import { type QuotaSettings, Quotas } from "../limits/quotas.ts";

@@ -1,6 +1,6 @@
 import { type DecisionInput, type Limit, milliseconds, type Policy, type Subject } from "@reins/policy";
 import { type Change, change } from "@reins/store";
-import type { CurrentVerdict } from "../decision/request-context.ts";
+import type { CurrentVerdict } from "../decision/decision.ts";
 import { limitTables, type Usage, type Use } from "./tables.ts";
 
 /** What limits say to an action: what they reserved for it, or the verdict of the one that is used up. */

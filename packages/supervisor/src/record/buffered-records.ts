@@ -1,6 +1,6 @@
 import type { Draft, Ledger } from "@reins/ledger";
 import type { ControlEvent, PolicyHashes, Subject } from "@reins/policy";
-import type { Unrecorded } from "../decision/request-context.ts";
+import type { Unrecorded } from "../decision/decision.ts";
 
 /** How many entries may wait; callers with more wait until there is room. */
 const MAX_WAITING = 50_000;

@@ -12,7 +12,7 @@ import type {
 } from "@reins/policy";
 import type { Change } from "@reins/store";
 import { approvalTag } from "../approvals/approval.ts";
-import type { DecisionRequest, FailedOpen, Modification, Unrecorded } from "../decision/request-context.ts";
+import type { DecisionRequest, FailedOpen, Modification, Unrecorded } from "../decision/decision.ts";
 import { knownRedactor, type Redact, type Redactor, redact as redactKnown } from "../redaction/redactor.ts";
 import { type Buffered, BufferedRecords, refusalPayload, toolIn } from "./buffered-records.ts";
 import { secretKeys } from "./vault.ts";

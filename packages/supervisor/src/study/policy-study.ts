@@ -17,7 +17,7 @@ import {
   StudyTimeout,
   type Subject,
 } from "@reins/policy";
-import type { RequestContext } from "../decision/request-context.ts";
+import type { RequestContext } from "../decision/decision.ts";
 import { SupervisorError } from "../errors.ts";
 import type { Harness } from "../harness/harness.ts";
 import type { Usage } from "../limits/tables.ts";

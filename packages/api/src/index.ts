@@ -42,7 +42,6 @@ export {
   ShownApproval,
   WithheldApproval,
 } from "./approvals.ts";
-export { auditOperations } from "./audit.ts";
 export { FileEntry, FileStat, fileOperations } from "./files.ts";
 export { haakOperations } from "./haak.ts";
 export { identityOperations, Self, selfOperations, Token, User } from "./identity.ts";
@@ -57,7 +56,7 @@ export {
 } from "./ledger.ts";
 export { boardOperations, MailMessage, mailboxOperations } from "./mailbox.ts";
 export { MemoryFact, memoryOperations } from "./memory.ts";
-export { metricsOperations, Overview } from "./metrics.ts";
+export { auditOperations, metricsOperations, Overview } from "./metrics.ts";
 export { openApi } from "./openapi.ts";
 export { type OpenCodePrompt, type OpenCodePromptPart, opencodeOperations } from "./opencode.ts";
 export {

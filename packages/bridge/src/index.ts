@@ -80,8 +80,14 @@ export {
   RETIRED_METHODS,
   readPermissionReply,
 } from "./wire/bridge-port.ts";
-export { type HostOffer, hostRankers, serveHost } from "./wire/host-rankers.ts";
-export { HostPulse, PeerBridge, withinDeadline } from "./wire/peer-bridge.ts";
+export {
+  type HostOffer,
+  HostPulse,
+  hostRankers,
+  PeerBridge,
+  serveHost,
+  withinDeadline,
+} from "./wire/peer-bridge.ts";
 export {
   advanceWorker,
   interruptedUpdate,

@@ -5,8 +5,7 @@ import { signBundle, trustSigner } from "@reins/bridge";
 import { ManualClock } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
 import { InjectedSkills, projectedSkills } from "../src/skills/injected-skills.ts";
-import { grantSkill, revokeSkill } from "../src/skills/skill-grants.ts";
-import { SkillLibrary } from "../src/skills/skill-library.ts";
+import { grantSkill, revokeSkill, SkillLibrary } from "../src/skills/skill-library.ts";
 import { openTestHome } from "./fixtures/home.ts";
 
 const PROMPT = "roll out the canary";

@@ -74,7 +74,6 @@ export { repositoryPrograms } from "./facts/git/repository.ts";
 export { isManifest, type RunInputs, runInputs } from "./facts/run-inputs.ts";
 export { type SimpleCommand, simpleCommand, tellingArguments } from "./facts/simple-command.ts";
 export { loadToolTables, type ToolTable, type ToolTables } from "./facts/tool/tool-call.ts";
-export { Roster, RosterEntry } from "./roster.ts";
 export { constitutionSchema, SCHEMA_FILE, schemaFile } from "./schema/json-schema.ts";
 export {
   ENFORCEMENTS,
@@ -83,6 +82,8 @@ export {
   type NetworkReach,
   ORIGINS,
   type Origin,
+  Roster,
+  RosterEntry,
   STARTS,
   type Started,
   type Subject,

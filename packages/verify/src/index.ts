@@ -1,6 +1,6 @@
 export type { ExportSource } from "./export/read.ts";
 export { verifyExport, verifyFile } from "./export/verify-export.ts";
-export type { Progress, VerifyOptions } from "./options.ts";
+export type { Progress, VerifyOptions } from "./note.ts";
 export { type ConsistencyClaim, verifyConsistency, verifyProof } from "./proof/verify-proof.ts";
 export {
   type Fault,

@@ -67,7 +67,7 @@ describe("what changed in the definition of a tool", () => {
     expect(changesOf([1], { a: 1 })).toEqual([{ member: "a", before: null, after: "1" }]);
   });
 
-  test("is told apart for names that are written with escapes", () => {
+  test("is seen in names that are written with escapes", () => {
     // JSON.parse takes a name for another that it has seen at the same place.
     expect(changesOf({ a: 1, "\\": 2 }, { a: 1, "\n": 2 })).toEqual([
       { member: "\n", before: null, after: "2" },

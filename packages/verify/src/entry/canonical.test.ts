@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { jcs } from "../../test/ledger-maker.ts";
-import { canonicalJson, NESTING_LIMIT } from "./canonical.ts";
-import { type JsonValue, PlainError } from "./parse.ts";
+import { type JsonValue, PlainError } from "../json/parse.ts";
+import { canonicalJson, NESTING_LIMIT } from "./entry.ts";
 
 describe("the examples of RFC 8785 and its authors", () => {
   it.each([

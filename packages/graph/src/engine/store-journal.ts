@@ -1,4 +1,4 @@
-import { type Change, change, type Store } from "@reins/store";
+import { type Change, change, parseStored, type Store } from "@reins/store";
 import type { EngineEnd } from "./engine.ts";
 import type { JournaledRun, RunJournal } from "./journal-engine.ts";
 import { graphTables, type JournalRow } from "./tables.ts";
@@ -31,15 +31,18 @@ export class StoreJournal<Input, Result> implements RunJournal<Input, Result> {
     const { input, isCanceled, end, entries } = stored;
     // What is stored was written by this class, for a run with the same types.
     return {
-      input: JSON.parse(input),
+      input: parseStored<Input>(input),
       isCanceled,
       entries: new Map(
         entries.map(([name, value]) => [
           name,
-          JSON.parse(this.#seal.open(journalPlace({ run, name }), value)),
+          parseStored(this.#seal.open(journalPlace({ run, name }), value)),
         ]),
       ),
-      end: end === null ? undefined : JSON.parse(this.#seal.open(journalPlace({ run, name: null }), end)),
+      end:
+        end === null
+          ? undefined
+          : parseStored<EngineEnd<Result>>(this.#seal.open(journalPlace({ run, name: null }), end)),
     };
   }
 

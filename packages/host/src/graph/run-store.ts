@@ -1,5 +1,5 @@
 import { graphTables, type ProjectedRun, ProtocolError } from "@reins/graph";
-import { type Change, change } from "@reins/store";
+import { type Change, change, parseStored } from "@reins/store";
 import { type Harness, type Principal, SupervisorError, VaultError } from "@reins/supervisor";
 import { runPlace, turnPlace } from "./at-rest.ts";
 import { type DeclaredRun, GraphRun, type GraphRunListener, type RunProgress, runKey } from "./graph-run.ts";
@@ -188,7 +188,7 @@ export class RunStore {
     const stored = await store.query(declaredRunTables, "turns", place);
     return stored.flatMap((turn): unknown[] => {
       const text = this.#opened(() => vault.open(turnPlace(place), turn));
-      return text === undefined ? [] : [JSON.parse(text)];
+      return text === undefined ? [] : [parseStored(text)];
     });
   }
 
@@ -255,8 +255,8 @@ export class RunStore {
   /** A stored run. What is stored was written by this class. */
   #read(stored: StoredDeclaredRun): GraphRun {
     const { vault } = this.#options.harness;
-    const declared: DeclaredRun = JSON.parse(vault.open(runPlace(stored, "declared"), stored.declared));
-    const progress: RunProgress = JSON.parse(vault.open(runPlace(stored, "state"), stored.state));
+    const declared = parseStored<DeclaredRun>(vault.open(runPlace(stored, "declared"), stored.declared));
+    const progress = parseStored<RunProgress>(vault.open(runPlace(stored, "state"), stored.state));
     return new GraphRun(declared, (run, action) => this.#changed(run, action), progress);
   }
 

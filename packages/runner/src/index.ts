@@ -28,5 +28,5 @@ export {
   type Sandbox,
   type SandboxStatus,
 } from "./sandbox/confine.ts";
-export { addressScope } from "./sandbox/host-proxy.ts";
+export { addressScope, publicLookup } from "./sandbox/host-proxy.ts";
 export { folderIdentity } from "./sandbox/view.ts";

@@ -73,13 +73,23 @@ export class StoreJournal<Input, Result> implements RunJournal<Input, Result> {
     await this.#store.commit([change(graphTables, "cancel", { run })]);
   }
 
-  async end(run: string, end: EngineEnd<Result>): Promise<void> {
+  /** Ends a run, in a commit of the caller. */
+  ending(run: string, end: EngineEnd<Result>): Change<undefined> {
     const text = this.#seal.seal(journalPlace({ run, name: null }), JSON.stringify(end));
-    await this.#store.commit([change(graphTables, "end", { run, end: text })]);
+    return change(graphTables, "end", { run, end: text });
+  }
+
+  async end(run: string, end: EngineEnd<Result>): Promise<void> {
+    await this.#store.commit([this.ending(run, end)]);
+  }
+
+  /** Reopens a run with a value, in a commit of the caller. */
+  reopening(run: string, name: string, value: unknown): readonly Change<undefined>[] {
+    return [change(graphTables, "reopen", { run }), this.entry(run, name, value)];
   }
 
   async reopen(run: string, name: string, value: unknown): Promise<void> {
-    await this.#store.commit([change(graphTables, "reopen", { run }), this.entry(run, name, value)]);
+    await this.#store.commit(this.reopening(run, name, value));
   }
 }
 

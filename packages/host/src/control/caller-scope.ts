@@ -59,6 +59,8 @@ export interface GovernedInstall {
   readonly source?: string | undefined;
   /** Where it is fetched from, if that is no package index. */
   readonly url?: string | undefined;
+  /** What the archive there has to be, where that is known. */
+  readonly sha256?: string | undefined;
   /** The program that is there already, and its arguments. */
   readonly command?: readonly string[] | undefined;
 }
@@ -67,7 +69,7 @@ export interface GovernedInstall {
 export async function governInstall<Value>(
   parts: CallerParts,
   principal: Principal,
-  { agent, version, source, url, command }: GovernedInstall,
+  { agent, version, source, url, sha256, command }: GovernedInstall,
   run: () => Promise<Value>,
   waiting?: Waiting,
 ): Promise<Value> {
@@ -77,6 +79,7 @@ export async function governInstall<Value>(
     ...(version !== undefined && { version }),
     ...(source !== undefined && { source }),
     ...(url !== undefined && { url }),
+    ...(sha256 !== undefined && { sha256 }),
     ...(command !== undefined && { command }),
   };
   const enforced = await enforce(scope, { kind: "setting", tool: INSTALL, arguments: given }, waiting);

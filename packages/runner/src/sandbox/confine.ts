@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { SandboxError } from "../errors.ts";
+import { MARK_VARIABLE } from "../process/process-table.ts";
 import { findCommand, type Launch } from "../process/spawn.ts";
 import { HostProxy, type HostRule, type NetworkAttempt, parseHostRule } from "./host-proxy.ts";
 import { isHidden, mountArguments, type View, viewOf } from "./view.ts";
@@ -170,7 +171,8 @@ export async function confine(
     const binds = [...(confinement.binds ?? []), ...narrowed.binds];
     const view = await viewOf({ ...confinement, binds });
     const command = [...narrowed.command, await visibleCommand(launch, view), ...launch.args];
-    const inside = [...rootCheck(view), ...command];
+    const variables = variablesOf({ ...launch.env, HOME: view.home, TMPDIR: view.temporary });
+    const inside = [...entrance(view, [...variables.keys()]), ...command];
     const args = [
       ...isolationArguments(sandbox, {
         network: confinement.network === "open",
@@ -180,7 +182,7 @@ export async function confine(
       ...["--chdir", await visibleFolder(launch, view), "--", ...inside],
     ];
     const { confinement: _, ...plain } = launch;
-    const env = { ...launch.env, HOME: view.home, TMPDIR: view.temporary };
+    const env = Object.fromEntries([...variables].map(([name, value]) => [PREFIX + name, value]));
     return {
       launch: { ...plain, command: sandbox.path, args, env, cwd: "/" },
       close: () => narrowed.close(),
@@ -191,11 +193,26 @@ export async function confine(
   }
 }
 
+/** Begins the names of variables on their way into the sandbox. */
+const PREFIX = "REINS_INSIDE_";
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** Variables that shells do not let others set, and the mark, which the start sets. */
+const NOT_SET: ReadonlySet<string> = new Set([
+  ...["BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"],
+  MARK_VARIABLE,
+]);
+
+/** The variables that are set inside. Those whose names no shell can set are left out. */
+function variablesOf(env: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  return new Map(Object.entries(env).filter(([name]) => NAME.test(name) && !NOT_SET.has(name)));
+}
+
 /**
- * Runs inside before anything else: a folder that was replaced by another, or by a link, between the check and the mount
- * is not what it was, and nothing is started.
+ * Runs inside before anything else. A folder that was replaced by another, or by a link, between the check and the mount
+ * is not what it was, and nothing is started. Variables get their names here: by some, such as `LD_PRELOAD`, the sandbox
+ * itself would load code while it is outside.
  */
-const CHECK = `while [ "$1" != -- ]; do
+const ENTER = `while [ "$1" != -- ]; do
   if [ "$(command -p stat -c %d:%i "$1" 2>/dev/null)" != "$2" ]; then
     echo "reins: $1 is not the folder that was checked; it was replaced" >&2
     exit 126
@@ -203,11 +220,16 @@ const CHECK = `while [ "$1" != -- ]; do
   shift 2
 done
 shift
+while [ "$1" != -- ]; do
+  eval "export $1=\\"\\$${PREFIX}$1\\"; unset ${PREFIX}$1"
+  shift
+done
+shift
 exec "$@"`;
 
-function rootCheck({ roots }: View): string[] {
+function entrance({ roots }: View, variables: readonly string[]): string[] {
   const checks = roots.flatMap(({ path, identity }) => [path, identity]);
-  return ["/bin/sh", "-c", CHECK, "reins", ...checks, "--"];
+  return ["/bin/sh", "-c", ENTER, "reins", ...checks, "--", ...variables, "--"];
 }
 
 async function workingSandbox(): Promise<Sandbox> {

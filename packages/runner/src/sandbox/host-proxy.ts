@@ -312,3 +312,14 @@ function blockList(ipv4: readonly string[], ipv6: readonly string[]): BlockList 
     }
   return list;
 }
+
+/** Resolves a name, and fails if any of its addresses is not on the internet. */
+export const publicLookup: LookupFunction = (hostname, options, callback) => {
+  systemLookup(hostname, { ...options, all: true }, (error, addresses) => {
+    const inside = addresses?.find(({ address }) => addressScope(address) !== "public");
+    if (error) callback(error, "");
+    else if (inside) callback(new Error(`${hostname} is not on the internet: ${inside.address}`), "");
+    else if (options.all) callback(null, addresses);
+    else callback(null, addresses[0]?.address ?? "", addresses[0]?.family ?? 4);
+  });
+};

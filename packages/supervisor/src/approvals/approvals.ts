@@ -102,6 +102,7 @@ export class Approvals {
   readonly #expiry: Expiry;
   readonly #deliveries: Deliveries;
   readonly #resuming: Promise<void>;
+  readonly #unwatch: (() => void) | undefined;
 
   constructor(options: ApprovalsOptions) {
     const { store, ledger, clock = systemClock, webhooks = [], onError = () => {} } = options;
@@ -124,6 +125,7 @@ export class Approvals {
     const { post, maxDeliveries: maxWaiting } = options;
     this.#deliveries = new Deliveries({ store, clock, webhooks, post, maxWaiting, onError });
     this.#feed.subscribe(() => this.#deliveries.wake());
+    this.#unwatch = store.watch?.(approvalTables, () => this.announce());
     this.#resuming = this.#resume().catch(onError);
   }
 
@@ -270,6 +272,7 @@ export class Approvals {
 
   /** Ends timers and sending. The store stays open; it is the caller's. */
   async close(): Promise<void> {
+    this.#unwatch?.();
     await this.#resuming;
     await Promise.all([this.#expiry.close(), this.#feed.close(), this.#deliveries.close()]);
   }

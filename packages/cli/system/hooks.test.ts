@@ -132,7 +132,7 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     });
   });
 
-  test("waits for a person, and does not what the person denies", async () => {
+  test("waits for a person, and does nothing that the person denies", async () => {
     await using room = await installed();
     await room.reins.up();
     const { marker, intent } = await asked(room);

@@ -8,12 +8,12 @@ import type { Vault } from "../record/vault.ts";
 import { knownRedactor, type Redactor } from "../redaction/redactor.ts";
 import { type Answerer, expectMayAnswer, expectPerson } from "./answerer.ts";
 import { answered, answeredDraft, askedDraft, isForAlways, type Settled, settledBy } from "./answers.ts";
-import type { Delivery } from "./approval.ts";
 import {
   type Approval,
   type ApprovalAnswer,
   type ApprovalChange,
   type ApprovalOption,
+  type Delivery,
   isOpen,
   isOver,
 } from "./approval.ts";
@@ -35,8 +35,7 @@ import {
   type DeliveryRange,
   type StoredApproval,
 } from "./tables.ts";
-import { Deliveries } from "./webhooks/lane.ts";
-import type { Post, Webhook } from "./webhooks/webhook.ts";
+import { Deliveries, type Post, type Webhook } from "./webhooks/lane.ts";
 
 export type { Approval } from "./approval.ts";
 

@@ -1,0 +1,422 @@
+import { readUpdate } from "@reins/acp";
+import type { Approval } from "@reins/api";
+import type { ConversationEvent, SessionRecord } from "@reins/sdk";
+import { closedPart } from "./markdown.ts";
+import { type Setting, settingsIn } from "./settings.ts";
+import { type ToolCall, toolCallWith } from "./tool-call.ts";
+
+/** One finished part of a conversation. It is printed once and does not change. */
+export type Entry =
+  | { readonly kind: "prompt"; readonly text: string }
+  | { readonly kind: "message"; readonly from: Speaker; readonly text: string; readonly isStart: boolean }
+  | { readonly kind: "tool"; readonly call: ToolCall }
+  | { readonly kind: "plan"; readonly steps: readonly PlanStep[] }
+  | { readonly kind: "question"; readonly question: Question }
+  | { readonly kind: "lines"; readonly lines: readonly string[] }
+  | { readonly kind: "note"; readonly tone: Tone; readonly text: string };
+
+export type Speaker = "agent" | "thought";
+export type Tone = "note" | "good" | "warn" | "bad";
+
+export interface PlanStep {
+  readonly content: string;
+  readonly status: string;
+}
+
+/** What an agent asks and a person answers. */
+export interface Question {
+  /** The id of the approval. */
+  readonly key: string;
+  readonly session: string;
+  readonly call: string | undefined;
+  /** What an answer binds, as the server has it. */
+  readonly approval: Approval;
+}
+
+export interface SessionInfo {
+  readonly id: string;
+  readonly agent: string;
+  readonly cwd: string;
+  readonly title: string | undefined;
+  readonly enforcement: string | undefined;
+}
+
+/** A prompt of this terminal whose turn has not begun. */
+export interface QueuedPrompt {
+  readonly id: string;
+  readonly text: string;
+}
+
+interface Usage {
+  readonly used: number;
+  readonly size: number | undefined;
+}
+
+/** What the terminal shows. */
+export interface State {
+  readonly session: SessionInfo | undefined;
+  /** What is finished and not printed yet. */
+  readonly entries: readonly Entry[];
+  /** The message that grows. */
+  readonly message: { readonly from: Speaker; readonly text: string; readonly isStart: boolean } | undefined;
+  /** The tool calls that have not ended. */
+  readonly tools: readonly ToolCall[];
+  readonly plan: readonly PlanStep[];
+  readonly commands: readonly { readonly name: string; readonly about: string }[];
+  readonly settings: readonly Setting[];
+  readonly usage: Usage | undefined;
+  readonly cost: { readonly amount: number; readonly currency: string } | undefined;
+  readonly queue: readonly QueuedPrompt[];
+  /** The running turn: its prompt of this terminal, or `other`. */
+  readonly turn: string | undefined;
+  readonly isCancelling: boolean;
+  /** In the order of arrival; the first is asked. */
+  readonly questions: readonly Question[];
+  /** Whether keys answer the question instead of writing. */
+  readonly isAnswering: boolean;
+  readonly isConnected: boolean;
+  /** Whether the session has ended permanently. */
+  readonly isOver: boolean;
+  /** What the terminal itself does, such as an install. */
+  readonly busy: string | undefined;
+  /** Whether the next Ctrl-C leaves. */
+  readonly isLeaving: boolean;
+}
+
+export const EMPTY_STATE: State = {
+  session: undefined,
+  entries: [],
+  message: undefined,
+  tools: [],
+  plan: [],
+  commands: [],
+  settings: [],
+  usage: undefined,
+  cost: undefined,
+  queue: [],
+  turn: undefined,
+  isCancelling: false,
+  questions: [],
+  isAnswering: false,
+  isConnected: true,
+  isOver: false,
+  busy: undefined,
+  isLeaving: false,
+};
+
+/** Everything that changes what the terminal shows. */
+export type TerminalEvent =
+  | { readonly type: "conversation"; readonly event: ConversationEvent }
+  | { readonly type: "opened"; readonly record: SessionRecord }
+  | { readonly type: "settings"; readonly settings: unknown }
+  | { readonly type: "queued"; readonly prompt: QueuedPrompt }
+  | { readonly type: "turn_ended"; readonly prompt: string; readonly stopReason: string }
+  | { readonly type: "turn_failed"; readonly prompt: string; readonly text: string }
+  | { readonly type: "cancelling" }
+  | { readonly type: "asked"; readonly question: Question }
+  | { readonly type: "settled"; readonly key: string; readonly note: string; readonly tone: Tone }
+  | { readonly type: "put_off"; readonly key: string }
+  | { readonly type: "answering"; readonly isAnswering: boolean }
+  | { readonly type: "leaving"; readonly isLeaving: boolean }
+  | { readonly type: "connection"; readonly isConnected: boolean }
+  | { readonly type: "busy"; readonly text: string | undefined }
+  | { readonly type: "note"; readonly tone: Tone; readonly text: string }
+  | { readonly type: "lines"; readonly lines: readonly string[] }
+  | { readonly type: "printed"; readonly count: number };
+
+/** The next state. Pure: the same state and event make the same state. */
+export function reduce(state: State, event: TerminalEvent): State {
+  switch (event.type) {
+    case "conversation":
+      return converse(state, event.event);
+    case "opened":
+      return opened(state, event.record);
+    case "settings":
+      return { ...state, settings: settingsIn(event.settings, state.settings) };
+    case "queued":
+      return { ...state, queue: [...state.queue, event.prompt], isLeaving: false };
+    case "turn_ended":
+      return turnEnded(state, event.prompt, ending(event.stopReason));
+    case "turn_failed":
+      return turnEnded(state, event.prompt, { kind: "note", tone: "bad", text: event.text });
+    case "cancelling":
+      return { ...state, isCancelling: true };
+    case "asked":
+      return asked(state, event.question);
+    case "settled":
+      return settled(state, event.key, [{ kind: "note", tone: event.tone, text: event.note }]);
+    case "put_off":
+      return settled(state, event.key, []);
+    case "answering":
+      return { ...state, isAnswering: event.isAnswering && state.questions.length > 0 };
+    case "leaving":
+      return { ...state, isLeaving: event.isLeaving };
+    case "connection":
+      return connected(state, event.isConnected);
+    case "busy":
+      return { ...state, busy: event.text };
+    case "note":
+      return withEntries(closed(state), { kind: "note", tone: event.tone, text: event.text });
+    case "lines":
+      return withEntries(closed(state), { kind: "lines", lines: event.lines });
+    case "printed":
+      return { ...state, entries: state.entries.slice(event.count) };
+  }
+}
+
+function opened(state: State, record: SessionRecord): State {
+  const { id, agent, cwd, title, enforcement, cost_usd: cost } = record;
+  return {
+    ...EMPTY_STATE,
+    entries: closed(state).entries,
+    isConnected: state.isConnected,
+    session: { id, agent, cwd, title, enforcement },
+    settings: settingsIn(record.settings, []),
+    cost: cost === undefined ? undefined : { amount: cost, currency: "USD" },
+  };
+}
+
+function converse(state: State, event: ConversationEvent): State {
+  switch (event.type) {
+    case "prompt":
+      return promptBegan(state, event.text, event.prompt);
+    case "text":
+      return said(state, "agent", event.text);
+    case "thought":
+      return said(state, "thought", event.text);
+    case "tool":
+      return toolChanged(state, event.update);
+    case "plan":
+      return {
+        ...state,
+        plan: event.plan.entries.map(({ content = "", status = "pending" }) => ({ content, status })),
+      };
+    case "turn":
+      return turnOfOthers(state, event.state);
+    case "gap":
+      return withEntries(closed(state), {
+        kind: "note",
+        tone: "warn",
+        text: `Messages are missing: ${event.reason}`,
+      });
+    case "session_ended":
+      return over(state);
+    case "update":
+      return updated(state, event.kind, event.update);
+  }
+}
+
+/** A message of several chunks of the user is one prompt. */
+function promptBegan(state: State, text: string, prompt: string | undefined): State {
+  const queued = state.queue.some(({ id }) => id === prompt);
+  const before = closed(state);
+  const last = before.entries.at(-1);
+  if (prompt === undefined && last?.kind === "prompt" && state.message === undefined) {
+    const joined: Entry = { ...last, text: `${last.text}\n${text}` };
+    return { ...before, entries: [...before.entries.slice(0, -1), joined] };
+  }
+  return {
+    ...withEntries(before, { kind: "prompt", text }),
+    queue: state.queue.filter(({ id }) => id !== prompt),
+    ...(queued && { turn: prompt, isCancelling: false }),
+    plan: [],
+  };
+}
+
+/** Appends to the growing message; its paragraphs that are complete become entries. */
+function said(state: State, from: Speaker, text: string): State {
+  const before = state.message?.from === from ? state : closed(state);
+  const { message } = before;
+  const whole = (message?.text ?? "") + text;
+  const isStart = message?.isStart ?? true;
+  const end = closedPart(whole);
+  if (end === 0) return { ...before, message: { from, text: whole, isStart } };
+  const done: Entry = { kind: "message", from, text: whole.slice(0, end), isStart };
+  const rest = whole.slice(end);
+  return { ...withEntries(before, done), message: { from, text: rest, isStart: false } };
+}
+
+function toolChanged(state: State, update: unknown): State {
+  const before = closed(state);
+  const id = readUpdate("tool_call_update", update).toolCallId;
+  const call = toolCallWith(
+    state.tools.find((one) => one.id === id),
+    update,
+  );
+  if (!call) return before;
+  const others = state.tools.filter((one) => one.id !== call.id);
+  if (call.isOver) return { ...withEntries(before, { kind: "tool", call }), tools: others };
+  const index = state.tools.findIndex((one) => one.id === call.id);
+  return { ...before, tools: index < 0 ? [...others, call] : state.tools.with(index, call) };
+}
+
+function updated(state: State, kind: string, update: unknown): State {
+  switch (kind) {
+    case "available_commands_update": {
+      const { availableCommands } = readUpdate(kind, update);
+      const commands = availableCommands.flatMap(({ name, description: about = "" }) =>
+        name === undefined ? [] : [{ name, about }],
+      );
+      return { ...state, commands };
+    }
+    case "current_mode_update": {
+      const { currentModeId } = readUpdate(kind, update);
+      const settings = state.settings.map((setting) =>
+        setting.category === "mode" ? { ...setting, current: currentModeId ?? setting.current } : setting,
+      );
+      return { ...state, settings };
+    }
+    case "config_option_update":
+      return { ...state, settings: settingsIn(update, state.settings) };
+    case "session_info_update": {
+      const { title } = readUpdate(kind, update);
+      return state.session && title !== undefined
+        ? { ...state, session: { ...state.session, title } }
+        : state;
+    }
+    case "usage_update": {
+      const { used, size, cost } = readUpdate(kind, update);
+      const { amount, currency } = cost;
+      return {
+        ...state,
+        usage: used === undefined ? state.usage : { used, size },
+        cost: amount === undefined ? state.cost : { amount, currency: currency ?? "USD" },
+      };
+    }
+    default: {
+      const note = noteOf(kind, update);
+      return note ? withEntries(closed(state), { kind: "note", ...note }) : state;
+    }
+  }
+}
+
+const TONES: Readonly<Record<string, Tone>> = { error: "bad", warning: "warn" };
+
+function noteOf(kind: string, update: unknown): { tone: Tone; text: string } | undefined {
+  switch (kind) {
+    case "notice": {
+      const { severity = "", title, description } = readUpdate(kind, update);
+      const text = [title, description].filter((part) => part !== undefined).join(": ");
+      return { tone: TONES[severity] ?? "note", text };
+    }
+    case "compaction_update": {
+      const { status, error } = readUpdate(kind, update);
+      if (status === "completed")
+        return { tone: "note", text: "The conversation was summarized to free context." };
+      return status === "failed"
+        ? { tone: "bad", text: `The conversation could not be summarized: ${String(error)}` }
+        : undefined;
+    }
+    case "worker_update": {
+      const { workerName, status, metadata } = readUpdate(kind, update);
+      const about = metadata.error ?? metadata.summary;
+      const text = `${workerName ?? "a sub-agent"}: ${status ?? "?"}${about === undefined ? "" : `, ${about}`}`;
+      return { tone: status === "failed" ? "bad" : "note", text };
+    }
+    case "tool_search_result": {
+      const { promoted } = readUpdate(kind, update);
+      return {
+        tone: "note",
+        text: promoted.length === 0 ? "found no tools" : `found ${promoted.join(", ")}`,
+      };
+    }
+    default:
+      return undefined;
+  }
+}
+
+const ENDINGS: Readonly<Record<string, string | undefined>> = {
+  end_turn: undefined,
+  cancelled: "Cancelled.",
+  max_tokens: "The model's limit of tokens ended the turn.",
+  max_turn_requests: "The limit of requests of a turn ended it.",
+  refusal: "The agent refused.",
+};
+
+function ending(stopReason: string): Entry | undefined {
+  const text = stopReason in ENDINGS ? ENDINGS[stopReason] : `The turn ended with: ${stopReason}`;
+  return text === undefined ? undefined : { kind: "note", tone: "warn", text };
+}
+
+function turnEnded(state: State, prompt: string, note: Entry | undefined): State {
+  // Its turn never began.
+  const queued = state.queue.find(({ id }) => id === prompt);
+  const begun = queued ? withEntries(closed(state), { kind: "prompt", text: queued.text }) : state;
+  const queue = state.queue.filter(({ id }) => id !== prompt);
+  const ended = state.turn === prompt ? idle(begun) : closed(begun);
+  return { ...(note ? withEntries(ended, note) : ended), queue };
+}
+
+function turnOfOthers(state: State, turn: "running" | "idle"): State {
+  if (turn === "running") return { ...state, turn: state.turn ?? "other" };
+  return state.turn === "other" ? idle(state) : state;
+}
+
+/** Without a running turn: what did not end is printed as it is. */
+function idle(state: State): State {
+  const before = closed(state);
+  const tools = before.tools.map((call): Entry => ({ kind: "tool", call }));
+  const unfinished = before.plan.some(({ status }) => status !== "completed");
+  const plan: Entry[] = before.plan.length > 0 && unfinished ? [{ kind: "plan", steps: before.plan }] : [];
+  return {
+    ...withEntries(before, ...tools, ...plan),
+    tools: [],
+    plan: [],
+    turn: undefined,
+    isCancelling: false,
+  };
+}
+
+function over(state: State): State {
+  if (state.isOver) return state;
+  const note: Entry = {
+    kind: "note",
+    tone: "warn",
+    text: "This session has ended and takes no more prompts. /new begins another.",
+  };
+  return {
+    ...withEntries(idle(state), note),
+    ...{ isOver: true, queue: [], questions: [], isAnswering: false },
+  };
+}
+
+function asked(state: State, question: Question): State {
+  if (state.questions.some(({ key }) => key === question.key)) return state;
+  const questions = [...state.questions, question];
+  const before = closed(state);
+  const next = { ...before, questions };
+  return state.questions.length === 0 ? withEntries(next, { kind: "question", question }) : next;
+}
+
+/** Removes a question; the next one is shown below it. */
+function settled(state: State, key: string, notes: readonly Entry[]): State {
+  if (!state.questions.some((question) => question.key === key)) return state;
+  const wasAsked = state.questions[0]?.key === key;
+  const questions = state.questions.filter((question) => question.key !== key);
+  const [next] = questions;
+  const shown: Entry[] = wasAsked && next ? [{ kind: "question", question: next }] : [];
+  // The note stands below its question, before what came meanwhile.
+  const at = state.entries.findIndex((entry) => entry.kind === "question" && entry.question.key === key) + 1;
+  const entries = [...state.entries.slice(0, at), ...notes, ...state.entries.slice(at), ...shown];
+  return { ...state, entries, questions, isAnswering: wasAsked ? false : state.isAnswering };
+}
+
+function connected(state: State, isConnected: boolean): State {
+  if (isConnected === state.isConnected) return state;
+  const note: Entry = isConnected
+    ? { kind: "note", tone: "good", text: "Connected again." }
+    : { kind: "note", tone: "warn", text: "The connection to Reins is lost; trying to reconnect." };
+  return { ...withEntries(closed(state), note), isConnected };
+}
+
+/** Ends the growing message. */
+function closed(state: State): State {
+  const { message } = state;
+  if (!message) return state;
+  const done: Entry = { kind: "message", ...message };
+  return { ...(message.text.trim() === "" ? state : withEntries(state, done)), message: undefined };
+}
+
+function withEntries(state: State, ...entries: readonly Entry[]): State {
+  return entries.length === 0 ? state : { ...state, entries: [...state.entries, ...entries] };
+}

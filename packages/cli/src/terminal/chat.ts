@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { errorMessage } from "@reins/kit";
 import {
   type ApprovalDecision,
+  type ConversationEvent,
   InterruptedError,
   type ReinsClient,
   type Session,
@@ -61,6 +62,8 @@ export class Chat {
   #folder = ".";
   #following = new AbortController();
   readonly #turns = new Map<string, Turn>();
+  /** Resolve when the end of a turn has been processed. */
+  readonly #ends = new Map<string, Promise<void>>();
   readonly #left = Promise.withResolvers<void>();
   /** Whether the last turn ended as it should. */
   #isGood = true;
@@ -143,6 +146,8 @@ export class Chat {
     const turn = session.prompt(text);
     this.#turns.set(turn.id, turn);
     this.dispatch({ type: "queued", prompt: { id: turn.id, text } });
+    const ended = Promise.withResolvers<void>();
+    this.#ends.set(turn.id, ended.promise);
     try {
       const { stopReason } = await turn.result();
       // The last events of the turn come first.
@@ -150,14 +155,17 @@ export class Chat {
       this.#isGood = stopReason === "end_turn";
       if (session.id === this.#session?.id)
         this.dispatch({ type: "turn_ended", prompt: turn.id, stopReason });
-      if (this.state.settings.length === 0) await this.#readSettings();
     } catch (error) {
       this.#isGood = false;
       if (session.id === this.#session?.id)
         this.dispatch({ type: "turn_failed", prompt: turn.id, text: failure(error) });
     } finally {
       this.#turns.delete(turn.id);
+      this.#ends.delete(turn.id);
+      ended.resolve();
     }
+    // An agent may report its settings with its first turn.
+    if (this.state.settings.length === 0 && !this.state.isOver) await this.#readSettings();
   }
 
   /** Cancels the running turn, and with `all` those that wait. */
@@ -249,7 +257,7 @@ export class Chat {
         this.#showPast(events);
         begun.resolve();
       },
-      take: (event) => this.dispatch({ type: "conversation", event }),
+      take: (event) => this.#take(event),
     });
     done.catch((error: unknown) =>
       this.note(`The session cannot be followed: ${errorMessage(error)}`, "bad"),
@@ -258,8 +266,15 @@ export class Chat {
     this.questions.askAgain(session.id);
   }
 
+  /** The response to a prompt is processed before the next turn, as it was sent. */
+  async #take(event: ConversationEvent): Promise<void> {
+    const { turn } = this.state;
+    if (event.type === "prompt" && turn !== undefined) await this.#ends.get(turn);
+    this.dispatch({ type: "conversation", event });
+  }
+
   /** Shows the last turns of what happened before; the rest only makes the state. */
-  #showPast(events: readonly Parameters<Parameters<typeof followSession>[0]["take"]>[0][]): void {
+  #showPast(events: readonly ConversationEvent[]): void {
     const prompts = events.flatMap(({ type }, index) => (type === "prompt" ? [index] : []));
     const from = prompts.at(-SHOWN_TURNS) ?? 0;
     const take = (event: (typeof events)[number]) => {

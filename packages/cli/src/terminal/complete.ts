@@ -31,19 +31,15 @@ export function completions(chat: Chat, folder: () => string | undefined): Autoc
       const items = names.map((path) => ({ value: mention(path), label: path }));
       return items.length > 0 ? { items, prefix: `@${quote}${name}` } : null;
     },
-    applyCompletion(lines, line, column, { value }, prefix) {
-      const text = lines[line] ?? "";
-      const head = text.slice(0, column - prefix.length);
+    applyCompletion(lines, cursorLine, cursorCol, { value }, prefix) {
+      const text = lines[cursorLine] ?? "";
+      const head = text.slice(0, cursorCol);
+      // What was offered may be for an earlier text.
+      if (!head.endsWith(prefix)) return { lines, cursorLine, cursorCol };
       // A folder is gone on with.
-      const inserted =
-        value.endsWith("/") || (prefix.startsWith("/") === false && !prefix.startsWith("@"))
-          ? value
-          : `${value} `;
-      return {
-        lines: lines.with(line, head + inserted + text.slice(column)),
-        cursorLine: line,
-        cursorCol: head.length + inserted.length,
-      };
+      const done = `${head.slice(0, -prefix.length || undefined)}${value}${value.endsWith("/") ? "" : " "}`;
+      const changed = lines.with(cursorLine, done + text.slice(cursorCol));
+      return { lines: changed, cursorLine, cursorCol: done.length };
     },
     shouldTriggerFileCompletion: () => true,
   };

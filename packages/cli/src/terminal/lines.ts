@@ -181,6 +181,7 @@ export function liveLines(state: State, page: Page, height: number): readonly st
     ...(plan.length > 0 ? ["", ...planLines(currentSteps(plan), page)] : []),
     ...(busy === undefined ? [] : ["", style.accent(proseLine(busy))]),
     ...(waiting.length > 0 ? ["", ...waiting] : []),
+    ...(state.hint === undefined ? [] : ["", style.warn(proseLine(state.hint))]),
     ...answerLines(state, page),
   ];
   return lines.map((line) => truncateToWidth(line, page.width, "…"));

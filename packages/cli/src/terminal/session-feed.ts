@@ -9,7 +9,8 @@ interface FeedOptions {
   readonly signal: AbortSignal;
   /** Receives what happened before, once. */
   readonly past: (events: readonly ConversationEvent[]) => void;
-  readonly take: (event: ConversationEvent) => void;
+  /** The next event waits for the promise. */
+  readonly take: (event: ConversationEvent) => void | Promise<void>;
   readonly wait: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 }
 
@@ -61,7 +62,7 @@ class Follower {
     try {
       const history: ConversationEvent[] = [];
       for await (const event of session.history({ signal })) history.push(event);
-      if (!signal.aborted) this.#passHistory(history);
+      if (!signal.aborted) await this.#passHistory(history);
       await reading;
     } finally {
       stop.abort();
@@ -71,23 +72,24 @@ class Follower {
   async #read(events: AsyncIterable<ConversationEvent>): Promise<void> {
     for await (const event of events) {
       if (this.#waiting) this.#waiting.push(event);
-      else this.#take(event);
+      else await this.#take(event);
     }
   }
 
-  #passHistory(history: readonly ConversationEvent[]): void {
+  async #passHistory(history: readonly ConversationEvent[]): Promise<void> {
     const { past, take } = this.#options;
     const keys = history.map(keyOf);
     if (this.#seen === undefined) past(history);
-    else for (const event of history.slice(placeAfter(keys, this.#seen))) take(event);
+    else for (const event of history.slice(placeAfter(keys, this.#seen))) await take(event);
     this.#seen = keys.slice(-KEPT);
     const waiting = this.#waiting ?? [];
-    this.#waiting = undefined;
     this.#expected = keys.slice(beginOf(keys, waiting.filter(isStored).map(keyOf)));
-    for (const event of waiting) this.#take(event);
+    // More may arrive while these are passed on.
+    for (let event = waiting.shift(); event; event = waiting.shift()) await this.#take(event);
+    this.#waiting = undefined;
   }
 
-  #take(event: ConversationEvent): void {
+  async #take(event: ConversationEvent): Promise<void> {
     if (isStored(event)) {
       const key = keyOf(event);
       const [next, ...rest] = this.#expected;
@@ -95,7 +97,7 @@ class Follower {
       if (next === key) return;
       this.#seen = [...(this.#seen ?? []), key].slice(-KEPT);
     }
-    this.#options.take(event);
+    await this.#options.take(event);
   }
 }
 

@@ -61,6 +61,8 @@ export interface State {
   readonly message: { readonly from: Speaker; readonly text: string; readonly isStart: boolean } | undefined;
   /** The tool calls that have not ended. */
   readonly tools: readonly ToolCall[];
+  /** The ids of those that ended in this turn. */
+  readonly ended: readonly string[];
   readonly plan: readonly PlanStep[];
   readonly commands: readonly { readonly name: string; readonly about: string }[];
   readonly settings: readonly Setting[];
@@ -72,6 +74,8 @@ export interface State {
   readonly isCancelling: boolean;
   /** In the order of arrival; the first is asked. */
   readonly questions: readonly Question[];
+  /** What the terminal has to say while a question holds back everything else. */
+  readonly hint: string | undefined;
   /** Whether keys answer the question instead of writing. */
   readonly isAnswering: boolean;
   readonly isConnected: boolean;
@@ -88,6 +92,7 @@ export const EMPTY_STATE: State = {
   entries: [],
   message: undefined,
   tools: [],
+  ended: [],
   plan: [],
   commands: [],
   settings: [],
@@ -97,6 +102,7 @@ export const EMPTY_STATE: State = {
   turn: undefined,
   isCancelling: false,
   questions: [],
+  hint: undefined,
   isAnswering: false,
   isConnected: true,
   isOver: false,
@@ -148,7 +154,7 @@ export function reduce(state: State, event: TerminalEvent): State {
     case "put_off":
       return settled(state, event.key, []);
     case "answering":
-      return { ...state, isAnswering: event.isAnswering && state.questions.length > 0 };
+      return { ...state, isAnswering: event.isAnswering && state.questions.length > 0, hint: undefined };
     case "leaving":
       return { ...state, isLeaving: event.isLeaving };
     case "connection":
@@ -156,6 +162,7 @@ export function reduce(state: State, event: TerminalEvent): State {
     case "busy":
       return { ...state, busy: event.text };
     case "note":
+      if (state.questions.length > 0) return { ...state, hint: event.text };
       return withEntries(closed(state), { kind: "note", tone: event.tone, text: event.text });
     case "lines":
       return withEntries(closed(state), { kind: "lines", lines: event.lines });
@@ -237,15 +244,22 @@ function said(state: State, from: Speaker, text: string): State {
 }
 
 function toolChanged(state: State, update: unknown): State {
-  const before = closed(state);
   const id = readUpdate("tool_call_update", update).toolCallId;
+  // It is printed already.
+  if (id === undefined || state.ended.includes(id)) return state;
+  const before = closed(state);
   const call = toolCallWith(
     state.tools.find((one) => one.id === id),
     update,
   );
   if (!call) return before;
   const others = state.tools.filter((one) => one.id !== call.id);
-  if (call.isOver) return { ...withEntries(before, { kind: "tool", call }), tools: others };
+  if (call.isOver)
+    return {
+      ...withEntries(before, { kind: "tool", call }),
+      tools: others,
+      ended: [...state.ended, call.id],
+    };
   const index = state.tools.findIndex((one) => one.id === call.id);
   return { ...before, tools: index < 0 ? [...others, call] : state.tools.with(index, call) };
 }
@@ -361,6 +375,7 @@ function idle(state: State): State {
   return {
     ...withEntries(before, ...tools, ...plan),
     tools: [],
+    ended: [],
     plan: [],
     turn: undefined,
     isCancelling: false,
@@ -398,7 +413,7 @@ function settled(state: State, key: string, notes: readonly Entry[]): State {
   // The note stands below its question, before what came meanwhile.
   const at = state.entries.findIndex((entry) => entry.kind === "question" && entry.question.key === key) + 1;
   const entries = [...state.entries.slice(0, at), ...notes, ...state.entries.slice(at), ...shown];
-  return { ...state, entries, questions, isAnswering: wasAsked ? false : state.isAnswering };
+  return { ...state, entries, questions, hint: undefined, isAnswering: !wasAsked && state.isAnswering };
 }
 
 function connected(state: State, isConnected: boolean): State {

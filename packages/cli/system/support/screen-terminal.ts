@@ -1,14 +1,16 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { spawn } from "@lydell/node-pty";
 import xterm from "@xterm/headless";
 import { expect } from "vitest";
 import { folder, reinsCommand } from "./reins.ts";
 
 /** Where the screens of the tests are kept. */
-const SCREENS = new URL("../../../../.cache/screens/", import.meta.url).pathname;
+const SCREENS =
+  process.env.REINS_ARTEFACTS ?? fileURLToPath(new URL("../../.artefacts/screens", import.meta.url));
 
-interface TerminalOptions {
+export interface TerminalOptions {
   readonly columns?: number;
   readonly rows?: number;
   readonly environment?: NodeJS.ProcessEnv;
@@ -64,7 +66,9 @@ export class ScreenTerminal {
   /** The screen, and what scrolled out of it, without empty lines at the end. */
   get text(): string {
     const { active } = this.#screen.buffer;
-    const lines = Array.from({ length: active.length }, (_, row) => active.getLine(row)?.translateToString(true));
+    const lines = Array.from({ length: active.length }, (_, row) =>
+      active.getLine(row)?.translateToString(true),
+    );
     return lines.join("\n").trimEnd();
   }
 
@@ -77,11 +81,12 @@ export class ScreenTerminal {
     return lines.join("\n").trimEnd();
   }
 
-  /** The title that was set, if any was. */
-  get title(): Promise<string> {
-    const { promise, resolve } = Promise.withResolvers<string>();
-    this.#screen.onTitleChange(resolve);
-    return promise;
+  /** How many lines of the screen the terminal itself wrapped. */
+  get wrapped(): number {
+    const { active } = this.#screen.buffer;
+    return Array.from({ length: active.length }, (_, row) => active.getLine(row)).filter(
+      (line) => line?.isWrapped,
+    ).length;
   }
 
   type(text: string): void {
@@ -95,18 +100,24 @@ export class ScreenTerminal {
 
   /** Waits until a text is on the screen or scrolled out of it. */
   async shows(text: string | RegExp): Promise<void> {
-    await expect.poll(() => this.text).toMatch(text instanceof RegExp ? text : new RegExp(RegExp.escape(text)));
+    await expect
+      .poll(() => this.text)
+      .toMatch(text instanceof RegExp ? text : new RegExp(text.replace(/[^\w\s]/g, "\\$&")));
   }
 
-  /** Types until something is shown: keys that come with a question are not taken for answers. */
-  async press(keys: string, text: string | RegExp): Promise<void> {
-    await expect
-      .poll(async () => {
-        this.type(keys);
-        await new Promise((resolve) => setTimeout(resolve, 300));
-        return this.text;
-      })
-      .toMatch(text instanceof RegExp ? text : new RegExp(RegExp.escape(text)));
+  /** Opens the answers of a question and gives one. Keys that come with the question do not count, so it tries again. */
+  async answer(key: string, text: string): Promise<void> {
+    await this.#pressUntil("\t", "[Esc] back");
+    await this.#pressUntil(key, text);
+  }
+
+  async #pressUntil(key: string, text: string): Promise<void> {
+    const pressing = setInterval(() => !this.text.includes(text) && this.type(key), 300);
+    try {
+      await this.shows(text);
+    } finally {
+      clearInterval(pressing);
+    }
   }
 
   /** Keeps the screen as a file. */

@@ -15,12 +15,12 @@ const DOWN = "\u001b[B";
 async function chat(home: OperatedHome, args: readonly string[] = [], options: TerminalOptions = {}) {
   const environment = { ...home.environment, ...options.environment };
   const terminal = new ScreenTerminal(args, { ...options, environment, cwd: home.workspace });
-  await terminal.shows(" in ");
+  await terminal.shows(/session\s/);
   return terminal;
 }
 
 describe("sessions of a conversation", () => {
-  it("are resumed, forked, listed and shared with another terminal", async () => {
+  it("are resumed, listed and shared with another terminal", async () => {
     const home = homeWith([stub]);
     await home.up();
     const first = await chat(home, ["--agent", "stub"]);
@@ -34,11 +34,8 @@ describe("sessions of a conversation", () => {
     second.type(`say from the second${ENTER}`);
     await first.shows(/› say from the second\s+from the second/);
     second.keep("resumed");
-    second.type(`/fork${ENTER}`);
-    await second.shows(`Continues ${id} in a session of its own.`);
-    second.type(`say in the fork${ENTER}`);
-    await second.shows(/^ {2}in the fork/m);
-    expect(first.text).not.toContain("in the fork");
+    second.type(`/new stub${ENTER}`);
+    await second.shows(/session [0-9a-f]{8}\n[\s\S]*session [0-9a-f]{8}\n/);
     second.type(`/sessions${ENTER}`);
     await second.shows("Enter chooses, Esc goes back");
     second.keep("sessions");
@@ -70,7 +67,7 @@ describe("sessions of a conversation", () => {
     expect(terminal.text.match(/^ {2}before/gm)).toHaveLength(1);
   });
 
-  it("have modes, models and files that are completed and chosen", async () => {
+  it("are forked, and have modes, models and files that are completed and chosen", async () => {
     const home = new OperatedHome();
     mkdirSync(join(home.workspace, "src"));
     writeFileSync(join(home.workspace, "src", "main file.ts"), "export const answer = 42;\n");
@@ -96,6 +93,9 @@ describe("sessions of a conversation", () => {
     terminal.type(ENTER);
     await terminal.shows('› summarise @"src/main file.ts"');
     await terminal.shows("ready · native");
+    const id = /session ([0-9a-f]{8})/.exec(terminal.text)?.[1] ?? "";
+    terminal.type(`/fork${ENTER}`);
+    await terminal.shows(`Continues ${id} in a session of its own.`);
     terminal.type(`/nonesuch${ENTER}`);
     await terminal.shows("There is no command /nonesuch");
     terminal.type(`/help${ENTER}`);
@@ -139,7 +139,7 @@ describe("a screen of another size", () => {
       await expect.poll(() => terminal.visible).toMatch(new RegExp(`^─{${columns}}$`, "m"));
     }
     terminal.keep("resized");
-    expect(terminal.visible.match(/ready · stub/g)).toHaveLength(1);
+    await expect.poll(() => terminal.visible.match(/ready · stub/g)?.length).toBe(1);
     expect(terminal.text.match(/› say some words/g)).toHaveLength(1);
   });
 

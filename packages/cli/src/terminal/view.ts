@@ -39,6 +39,7 @@ export class TerminalView implements Display, Component {
   #picker: { readonly title: string; readonly list: SelectList; readonly close: () => void } | undefined;
   /** When the person began what is in the input. */
   #typingSince: number | undefined;
+  #submittedSince: number | undefined;
   /** The width for which the question was drawn. */
   #questionWidth: number | undefined;
 
@@ -153,13 +154,13 @@ export class TerminalView implements Display, Component {
   }
 
   #typed(text: string): void {
-    if (text === "") this.#typingSince = undefined;
+    // The input is empty before what was in it is submitted.
+    if (text === "") [this.#submittedSince, this.#typingSince] = [this.#typingSince, undefined];
     else this.#typingSince ??= this.#options.now().getTime();
   }
 
   #submit(text: string): void {
-    const began = this.#typingSince;
-    this.#typingSince = undefined;
+    const began = this.#submittedSince;
     if (text.trim() === "") return;
     this.#editor.addToHistory(text);
     const { question } = this.#chat;

@@ -37,7 +37,7 @@ export class ScreenTerminal {
     const [command = "", ...own] = reinsCommand;
     this.#screen = new xterm.Terminal({ cols, rows, scrollback: 10_000, allowProposedApi: true });
     this.#process = spawn(command, [...own, ...args], {
-      ...{ name: "xterm-256color", cols, rows, cwd },
+      ...{ name: environment?.TERM ?? "xterm-256color", cols, rows, cwd },
       env: {
         PATH: process.env.PATH,
         HOME: folder,

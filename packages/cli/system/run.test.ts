@@ -37,6 +37,25 @@ describe("reins run", () => {
     expect(stdout).toBe("onetwo\n");
   });
 
+  it("continues the last session of the folder and agent, or the one that is named, also with another model", async () => {
+    const home = homeWith([stub]);
+    await start(home, ["say one"]).ended;
+    await start(home, ["say two"], "--continue").ended;
+    const other = ["run", "hello", "--cwd", home.workspace];
+    expect(await home.run(...other, "--model", "demo")).toMatchObject({ code: 0 });
+    const wrong = await home.run(...other, "--model", "nonesuch");
+    expect(wrong.code).toBe(1);
+    const log = await home.json("ledger", "log", "--quality", "turn");
+    const sessions = JSON.stringify(log).match(/"session":"[0-9a-f]{64}"/g) ?? [];
+    expect(sessions[0]).toBe(sessions[1]);
+    expect(new Set(sessions).size).toBe(2);
+    const id = sessions[0]?.slice(11, 19) ?? "";
+    const resumed = await start(home, ["say three"], "--resume", id).ended;
+    expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining("three") });
+    const none = await home.run(...other, "--resume", "ffffffffffff");
+    expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining("No session's id begins with") });
+  });
+
   it("prints each message as a document, and the end", async () => {
     const home = homeWith([stub]);
     const reins = start(home, STEPS, "--json");

@@ -363,5 +363,5 @@ function sessionItem(
 
 function failure(error: unknown): string {
   if (!(error instanceof InterruptedError)) return errorMessage(error);
-  return `Interrupted: ${error.message}. What was under way may or may not have happened; the prompt is not sent again.`;
+  return `Interrupted: ${error.message}. The prompt is not sent again.`;
 }

@@ -98,6 +98,14 @@ describe("the lines of an entry", () => {
     expect(lines.join(" ")).toContain(approval.binding);
   });
 
+  it("of a question never continue at the margin, however narrow the page is", () => {
+    const approval = sampleApproval({ cwd: "/a/very/long/path/of/a/folder/that/does/not/fit" });
+    const entry: Entry = { kind: "question", question: { key: "a", session: "s", call: "t", approval } };
+    const [, , ...lines] = entryLines(entry, page(24));
+    const labels = /^(?: |$|approval|state|asks|for|why|tool|given|does|in|it says|held|once|always|binding)/;
+    expect(lines.filter((line) => !labels.test(line))).toEqual([]);
+  });
+
   it("of long output are its beginning and its end", () => {
     const text = Array.from({ length: 100 }, (_, index) => `line ${index}`).join("\n");
     const lines = entryLines({ kind: "tool", call: { ...call, content: [{ kind: "text", text }] } }, page());

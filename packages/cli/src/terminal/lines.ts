@@ -60,13 +60,14 @@ function hanging(mark: string, lines: readonly string[], { width }: Page): strin
     .map((line, index) => `${index === 0 ? mark : indent}${line}`.trimEnd());
 }
 
-/** Wraps what is wider than the page, with the indent that it has. */
+/** Wraps what is wider than the page; what follows is indented further, so that it does not begin at the margin. */
 export function fitted(lines: readonly string[], width: number): string[] {
   return lines.flatMap((line) => {
     if (visibleWidth(line) <= width) return [line];
-    const indent = (/^ */.exec(line)?.[0] ?? "").slice(0, Math.max(0, Math.floor(width / 2)));
-    const room = Math.max(width - indent.length, 1);
-    return wrapTextWithAnsi(line.slice(indent.length), room).map((part) => indent + part);
+    const indent = (/^ */.exec(line)?.[0] ?? "").slice(0, Math.floor(width / 2));
+    const room = Math.max(width - indent.length - INDENT.length, 1);
+    const [first = "", ...rest] = wrapTextWithAnsi(line.slice(indent.length), room);
+    return [indent + first, ...rest.map((part) => indent + INDENT + part)];
   });
 }
 
@@ -110,8 +111,8 @@ function contentLines(part: ToolContent, style: Style): readonly string[] {
 
 /** The lines that differ, with a little of what is around them. */
 function diffLines({ path, before, after }: Extract<ToolContent, { kind: "diff" }>, style: Style): string[] {
-  const old = before === "" ? [] : before.split("\n");
-  const now = after === "" ? [] : after.split("\n");
+  const old = linesOf(before);
+  const now = linesOf(after);
   const most = Math.min(old.length, now.length);
   let head = 0;
   while (head < most && old[head] === now[head]) head += 1;
@@ -129,6 +130,10 @@ function diffLines({ path, before, after }: Extract<ToolContent, { kind: "diff" 
     return line.startsWith("-") ? style.bad(line) : style.dim(line);
   };
   return [style.dim(`${exactLine(path)}:${head + 1}`), ...limited(lines, MOST_DIFF_LINES).map(look)];
+}
+
+function linesOf(text: string): readonly string[] {
+  return text === "" ? [] : text.replace(/\n$/, "").split("\n");
 }
 
 /** The beginning and the end of what is long. */

@@ -65,6 +65,7 @@ describe("a session that is followed", () => {
           throw new Error("broken");
         }
         yield said("d");
+        while (!taken.includes("d")) await new Promise((resolve) => setImmediate(resolve));
         stop.abort();
       },
       async *history() {

@@ -2,6 +2,7 @@ import { readUpdate } from "@reins/acp";
 import type { Approval } from "@reins/api";
 import type { ConversationEvent, SessionRecord } from "@reins/sdk";
 import { closedPart } from "./markdown.ts";
+import { endingOf, noteOf } from "./notes.ts";
 import { type Setting, settingsIn } from "./settings.ts";
 import { type ToolCall, toolCallWith } from "./tool-call.ts";
 
@@ -142,7 +143,7 @@ export function reduce(state: State, event: TerminalEvent): State {
     case "queued":
       return { ...state, queue: [...state.queue, event.prompt], isLeaving: false };
     case "turn_ended":
-      return turnEnded(state, event.prompt, ending(event.stopReason));
+      return turnEnded(state, event.prompt, endingOf(event.stopReason));
     case "turn_failed":
       return turnEnded(state, event.prompt, { kind: "note", tone: "bad", text: event.text });
     case "cancelling":
@@ -299,57 +300,9 @@ function updated(state: State, kind: string, update: unknown): State {
     }
     default: {
       const note = noteOf(kind, update);
-      return note ? withEntries(closed(state), { kind: "note", ...note }) : state;
+      return note ? withEntries(closed(state), note) : state;
     }
   }
-}
-
-const TONES: Readonly<Record<string, Tone>> = { error: "bad", warning: "warn" };
-
-function noteOf(kind: string, update: unknown): { tone: Tone; text: string } | undefined {
-  switch (kind) {
-    case "notice": {
-      const { severity = "", title, description } = readUpdate(kind, update);
-      const text = [title, description].filter((part) => part !== undefined).join(": ");
-      return { tone: TONES[severity] ?? "note", text };
-    }
-    case "compaction_update": {
-      const { status, error } = readUpdate(kind, update);
-      if (status === "completed")
-        return { tone: "note", text: "The conversation was summarized to free context." };
-      return status === "failed"
-        ? { tone: "bad", text: `The conversation could not be summarized: ${String(error)}` }
-        : undefined;
-    }
-    case "worker_update": {
-      const { workerName, status, metadata } = readUpdate(kind, update);
-      const about = metadata.error ?? metadata.summary;
-      const text = `${workerName ?? "a sub-agent"}: ${status ?? "?"}${about === undefined ? "" : `, ${about}`}`;
-      return { tone: status === "failed" ? "bad" : "note", text };
-    }
-    case "tool_search_result": {
-      const { promoted } = readUpdate(kind, update);
-      return {
-        tone: "note",
-        text: promoted.length === 0 ? "found no tools" : `found ${promoted.join(", ")}`,
-      };
-    }
-    default:
-      return undefined;
-  }
-}
-
-const ENDINGS: Readonly<Record<string, string | undefined>> = {
-  end_turn: undefined,
-  cancelled: "Cancelled.",
-  max_tokens: "The model's limit of tokens ended the turn.",
-  max_turn_requests: "The limit of requests of a turn ended it.",
-  refusal: "The agent refused.",
-};
-
-function ending(stopReason: string): Entry | undefined {
-  const text = stopReason in ENDINGS ? ENDINGS[stopReason] : `The turn ended with: ${stopReason}`;
-  return text === undefined ? undefined : { kind: "note", tone: "warn", text };
 }
 
 function turnEnded(state: State, prompt: string, note: Entry | undefined): State {

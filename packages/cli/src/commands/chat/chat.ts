@@ -33,7 +33,6 @@ terminal, else with reins approvals.
 Uses the Reins that runs on the home; if none runs, the agents run in this process.
 REINS_URL and REINS_TOKEN set --url and --token.`,
   examples: [
-    "reins",
     "reins chat --agent claude --mode plan",
     "reins chat --continue",
     'echo "what is in this folder?" | reins chat',

@@ -172,6 +172,10 @@ describe("a turn in a conversation", () => {
     await terminal.shows("working, Esc cancels");
     terminal.type(CTRL_C);
     await terminal.shows(/Cancelled\.[\s\S]*Cancelled\./);
+    // A terminal that reports that the key was let go does not press it again.
+    terminal.type("\u001b[99;5:3u");
+    terminal.type(`say still here${ENTER}`);
+    await terminal.shows(/^ {2}still here/m);
   });
 
   it("says what happened when the agent dies, and when the session is killed", async () => {

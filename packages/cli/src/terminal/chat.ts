@@ -38,7 +38,8 @@ interface ChatOptions {
 /** With which session a chat begins. */
 export interface Beginning {
   readonly agent: string | undefined;
-  readonly cwd: string;
+  /** The folder; the caller's workspace on another machine if absent. */
+  readonly cwd: string | undefined;
   readonly mode: string | undefined;
   readonly model: string | undefined;
   /** The id of a session or its beginning; `latest` is the last one in the folder. */
@@ -59,7 +60,7 @@ export class Chat {
   readonly #options: ChatOptions;
   #reins: ReinsClient | undefined;
   #session: Session | undefined;
-  #folder = ".";
+  #folder: string | undefined;
   #following = new AbortController();
   readonly #turns = new Map<string, Turn>();
   /** Resolve when the end of a turn has been processed. */
@@ -320,7 +321,7 @@ export class Chat {
 
   async #latest(agent: string | undefined): Promise<string> {
     for await (const { id } of this.reins.sessions.list({ cwd: this.#folder, agent })) return id;
-    throw new CliError(`There is no session in ${this.#folder}.`, {
+    throw new CliError(`There is no session${this.#folder === undefined ? "" : ` in ${this.#folder}`}.`, {
       next: "Begin one: reins",
       exitCode: EXIT.failed,
     });

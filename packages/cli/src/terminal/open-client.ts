@@ -1,7 +1,7 @@
 import { parseExact } from "@reins/kit";
 import { connect, type ReinsClient, type ReinsClientOptions } from "@reins/sdk";
 import { fetchOver } from "../client/api-client.ts";
-import { type ClientFlags, resolveServer } from "../client/connect.ts";
+import { type ClientFlags, noticeUnencrypted, resolveServer } from "../client/connect.ts";
 import { openHome, operatorSocketIn } from "../home.ts";
 import { openHeldHome } from "../hosting/agent-channel.ts";
 import type { Log } from "../log.ts";
@@ -30,6 +30,7 @@ export async function openClient(
   const options = { ...handlers, turns: true, giveUpMs: GIVE_UP_MS, parse: parseExact };
   const server = resolveServer(flags, process.env);
   if (server.url) {
+    noticeUnencrypted(server, notice);
     const reins = await connect(server.url, { ...options, token: server.token, fetch: fetchOver({}) });
     return { reins, isOwn: false, isLocal: false, close: () => reins.close() };
   }

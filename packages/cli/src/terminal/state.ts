@@ -16,7 +16,7 @@ export type Entry =
   | { readonly kind: "lines"; readonly lines: readonly string[] }
   | { readonly kind: "note"; readonly tone: Tone; readonly text: string };
 
-export type Speaker = "agent" | "thought";
+type Speaker = "agent" | "thought";
 export type Tone = "note" | "good" | "warn" | "bad";
 
 export interface PlanStep {
@@ -34,7 +34,7 @@ export interface Question {
   readonly approval: Approval;
 }
 
-export interface SessionInfo {
+interface SessionInfo {
   readonly id: string;
   readonly agent: string;
   readonly cwd: string;
@@ -43,7 +43,7 @@ export interface SessionInfo {
 }
 
 /** A prompt of this terminal whose turn has not begun. */
-export interface QueuedPrompt {
+interface QueuedPrompt {
   readonly id: string;
   readonly text: string;
 }

@@ -2,6 +2,7 @@ import {
   type Component,
   CURSOR_MARKER,
   Editor,
+  isKeyRelease,
   matchesKey,
   ProcessTerminal,
   SelectList,
@@ -179,6 +180,8 @@ export class TerminalView implements Display, Component {
 
   /** Handles a key of the terminal's own; returns whether it was one. */
   #key(data: string): boolean {
+    // Some terminals also report that a key was let go.
+    if (isKeyRelease(data)) return false;
     const chat = this.#chat;
     const { state, question, questions } = chat;
     const counts = question !== undefined && questions.counts(question.key);
@@ -211,7 +214,7 @@ export class TerminalView implements Display, Component {
     const chat = this.#chat;
     const { question } = chat;
     if (data === "a") void chat.answer("allow_once");
-    else if (data === "A") void chat.answer("allow_always");
+    else if (data === "A" || matchesKey(data, "shift+a")) void chat.answer("allow_always");
     else if (data === "d") void chat.answer("deny");
     else if (data === "s" && question) chat.questions.putOff(question);
     else if (matchesKey(data, "escape") || matchesKey(data, "tab"))

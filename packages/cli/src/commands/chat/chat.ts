@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CLIENT, CLIENT_CODES } from "../../client/connect.ts";
+import { CLIENT, CLIENT_CODES, resolveServer } from "../../client/connect.ts";
 import { command } from "../../command.ts";
 import { EXIT, type ExitCode } from "../../errors.ts";
 import { requireFolder } from "../../files.ts";
@@ -39,18 +39,14 @@ REINS_URL and REINS_TOKEN set --url and --token.`,
   ],
   codes: { ...CLIENT_CODES, done: "left", failed: "failed, or the last turn did" },
   async run(
-    { cwd = ".", plain, continue: isContinued, resume, agent, mode, model, ...flags },
+    { cwd, plain, continue: isContinued, resume, agent, mode, model, ...flags },
     { verbose, notice },
   ) {
-    const folder = resolve(cwd);
-    if (flags.url === undefined && !process.env.REINS_URL) await requireFolder(folder, "--cwd");
-    const beginning = {
-      agent,
-      mode,
-      model,
-      cwd: folder,
-      resume: resume ?? (isContinued ? "latest" : undefined),
-    };
+    const isRemote = resolveServer(flags, process.env).url !== undefined;
+    const folder = cwd === undefined && isRemote ? undefined : resolve(cwd ?? ".");
+    if (folder !== undefined && !isRemote) await requireFolder(folder, "--cwd");
+    const from = resume ?? (isContinued ? "latest" : undefined);
+    const beginning = { agent, mode, model, cwd: folder, resume: from };
     const isScreen = !plain && hasScreen();
     // Lines of a log would be written into the drawn screen.
     const level = isScreen ? "silent" : logLevel(verbose, { REINS_LOG: "warn", ...process.env });

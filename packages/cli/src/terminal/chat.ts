@@ -13,8 +13,8 @@ import { CliError, EXIT } from "../errors.ts";
 import { ago } from "../time.ts";
 import { Questions } from "./questions.ts";
 import { followSession } from "./session-feed.ts";
-import { choiceNamed, type Setting } from "./settings.ts";
-import { EMPTY_STATE, type Question, reduce, type State, type TerminalEvent } from "./state.ts";
+import { choiceNamed, type SessionSetting } from "./settings.ts";
+import { type AskedQuestion, EMPTY_STATE, reduce, type State, type TerminalEvent } from "./state.ts";
 
 /** One of several things to choose from. */
 export interface ChoiceItem {
@@ -36,7 +36,7 @@ interface ChatOptions {
 }
 
 /** With which session a chat begins. */
-export interface Beginning {
+export interface ChatStart {
   readonly agent: string | undefined;
   /** The folder; the caller's workspace on another machine if absent. */
   readonly cwd: string | undefined;
@@ -108,7 +108,7 @@ export class Chat {
   }
 
   /** Opens the first session. */
-  async begin(reins: ReinsClient, { agent, cwd, mode, model, resume }: Beginning): Promise<void> {
+  async begin(reins: ReinsClient, { agent, cwd, mode, model, resume }: ChatStart): Promise<void> {
     this.#reins = reins;
     this.#folder = cwd;
     if (resume === undefined) await this.create(agent ?? NATIVE);
@@ -195,13 +195,13 @@ export class Chat {
     this.note(`${setting.name}: ${value}`);
   }
 
-  setting(id: string): Setting | undefined {
+  setting(id: string): SessionSetting | undefined {
     const { settings } = this.state;
     return settings.find((one) => one.id === id) ?? settings.find(({ category }) => category === id);
   }
 
   /** The question that is asked now. */
-  get question(): Question | undefined {
+  get question(): AskedQuestion | undefined {
     return this.state.questions[0];
   }
 
@@ -281,9 +281,9 @@ export class Chat {
     const take = (event: (typeof events)[number]) => {
       this.state = reduce(this.state, { type: "conversation", event });
     };
-    const before = this.state.entries;
+    const before = this.state.finished;
     for (const event of events.slice(0, from)) take(event);
-    this.state = { ...this.state, entries: before };
+    this.state = { ...this.state, finished: before };
     if (prompts.length > SHOWN_TURNS)
       this.note(`${prompts.length - SHOWN_TURNS} earlier turns are not shown; the page has them.`);
     for (const event of events.slice(from)) take(event);

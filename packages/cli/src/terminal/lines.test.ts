@@ -2,18 +2,18 @@ import { visibleWidth } from "@earendil-works/pi-tui";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sampleApproval, sampleFacts } from "../../test/sample-approval.ts";
-import { entryLines, liveLines, type Page, statusLine } from "./lines.ts";
+import type { CallView } from "./call-view.ts";
+import { liveLines, type PageSize, partLines, statusLine } from "./lines.ts";
 import { closedPart, markdownLines } from "./markdown.ts";
-import { EMPTY_STATE, type Entry } from "./state.ts";
+import { EMPTY_STATE, type FinishedPart } from "./state.ts";
 import { COLOUR_STYLE, guarded, PLAIN_STYLE, prose } from "./text.ts";
-import type { ToolCall } from "./tool-call.ts";
 
-const page = (width = 60): Page => ({
+const page = (width = 60): PageSize => ({
   width,
   style: PLAIN_STYLE,
   now: () => new Date("2026-11-15T05:20:30Z"),
 });
-const call: ToolCall = {
+const call: CallView = {
   ...{ id: "t", title: "Write a.txt", status: "completed", isOver: true },
   content: [{ kind: "diff", path: "a.txt", before: "one\ntwo\nthree", after: "one\n2\nthree" }],
   verdict: {
@@ -25,7 +25,7 @@ const call: ToolCall = {
     outcome: undefined,
   },
 };
-const verdict = (members: object): ToolCall => ({
+const verdict = (members: object): CallView => ({
   ...call,
   verdict: { ...call.verdict, verdict: "allowed", ...members } as never,
 });
@@ -57,9 +57,9 @@ const hostile = fc
 const LOOK = /\u001b\[[\d;]*m/g;
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Bidi_Control}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
-describe("the lines of an entry", () => {
+describe("the lines of a part", () => {
   it("of a tool call have its verdict and its diff", () => {
-    expect(entryLines({ kind: "tool", call }, page())).toEqual([
+    expect(partLines({ kind: "tool", call }, page())).toEqual([
       "",
       "✓ Write a.txt",
       "  allowed [work], asked",
@@ -86,13 +86,16 @@ describe("the lines of an entry", () => {
       ["• Write a.txt", "  allowed [work], asked", "  did not end"],
     ],
   ])("of a call say what became of it: %#", (one, lines) => {
-    expect(entryLines({ kind: "tool", call: one }, page()).slice(1, 1 + lines.length)).toEqual(lines);
+    expect(partLines({ kind: "tool", call: one }, page()).slice(1, 1 + lines.length)).toEqual(lines);
   });
 
   it("of a question are those of the approval, exactly", () => {
     const approval = sampleApproval({ facts: sampleFacts({ arguments: { command: "rm \u202e-rf" } }) });
-    const entry: Entry = { kind: "question", question: { key: "a", session: "s", call: "t", approval } };
-    const lines = entryLines(entry, page(80));
+    const part: FinishedPart = {
+      kind: "question",
+      question: { key: "a", session: "s", call: "t", approval },
+    };
+    const lines = partLines(part, page(80));
     expect(lines.slice(0, 2)).toEqual(["", "? Permission needed"]);
     expect(lines).toContain('given      command: "rm \\u202e-rf"');
     expect(lines.join(" ")).toContain(approval.binding);
@@ -100,15 +103,18 @@ describe("the lines of an entry", () => {
 
   it("of a question never continue at the margin, however narrow the page is", () => {
     const approval = sampleApproval({ cwd: "/a/very/long/path/of/a/folder/that/does/not/fit" });
-    const entry: Entry = { kind: "question", question: { key: "a", session: "s", call: "t", approval } };
-    const [, , ...lines] = entryLines(entry, page(24));
+    const part: FinishedPart = {
+      kind: "question",
+      question: { key: "a", session: "s", call: "t", approval },
+    };
+    const [, , ...lines] = partLines(part, page(24));
     const labels = /^(?: |$|approval|state|asks|for|why|tool|given|does|in|it says|held|once|always|binding)/;
     expect(lines.filter((line) => !labels.test(line))).toEqual([]);
   });
 
   it("of long output are its beginning and its end", () => {
     const text = Array.from({ length: 100 }, (_, index) => `line ${index}`).join("\n");
-    const lines = entryLines({ kind: "tool", call: { ...call, content: [{ kind: "text", text }] } }, page());
+    const lines = partLines({ kind: "tool", call: { ...call, content: [{ kind: "text", text }] } }, page());
     expect(lines.slice(3)).toEqual([
       ...[0, 1, 2, 3, 4, 5].map((n) => `  line ${n}`),
       "  … 88 more lines",
@@ -120,7 +126,7 @@ describe("the lines of an entry", () => {
     fc.assert(
       fc.property(hostile, fc.integer({ min: 12, max: 100 }), fc.boolean(), (text, width, isColoured) => {
         const style = isColoured ? COLOUR_STYLE : PLAIN_STYLE;
-        const entries: Entry[] = [
+        const parts: FinishedPart[] = [
           { kind: "prompt", text },
           { kind: "message", from: "agent", text, isStart: true },
           { kind: "note", tone: "bad", text },
@@ -137,7 +143,7 @@ describe("the lines of an entry", () => {
             },
           },
         ];
-        for (const line of entries.flatMap((entry) => entryLines(entry, { ...page(width), style }))) {
+        for (const line of parts.flatMap((part) => partLines(part, { ...page(width), style }))) {
           expect(visibleWidth(line)).toBeLessThanOrEqual(width);
           expect(line.replace(LOOK, "")).not.toMatch(HIDDEN);
         }

@@ -1,12 +1,12 @@
 import { truncateToWidth, visibleWidth, wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import { describeApproval } from "../commands/approvals/describe-approval.ts";
+import type { CallView, ToolContent, ToolVerdict } from "./call-view.ts";
 import { markdownLines } from "./markdown.ts";
-import type { Entry, PlanStep, Question, State, Tone } from "./state.ts";
+import type { AskedQuestion, FinishedPart, NoteTone, PlanLine, State } from "./state.ts";
 import { exactLine, prose, proseLine, type Style } from "./text.ts";
-import type { ToolCall, ToolContent, ToolVerdict } from "./tool-call.ts";
 
 /** What lines are made for. */
-export interface Page {
+export interface PageSize {
   readonly width: number;
   readonly style: Style;
   readonly now: () => Date;
@@ -20,39 +20,39 @@ const CONTEXT = 2;
 const LONGEST_LINE = 400;
 
 /** The lines of a finished part of the conversation. None is wider than the page. */
-export function entryLines(entry: Entry, page: Page): readonly string[] {
-  return fitted(rawLines(entry, page), page.width);
+export function partLines(part: FinishedPart, page: PageSize): readonly string[] {
+  return fitted(rawLines(part, page), page.width);
 }
 
-function rawLines(entry: Entry, page: Page): readonly string[] {
+function rawLines(part: FinishedPart, page: PageSize): readonly string[] {
   const { style } = page;
-  switch (entry.kind) {
+  switch (part.kind) {
     case "prompt":
-      return ["", ...hanging(style.accent("› "), prose(entry.text).split("\n").map(style.strong), page)];
+      return ["", ...hanging(style.accent("› "), prose(part.text).split("\n").map(style.strong), page)];
     case "message": {
-      const look = entry.from === "thought" ? style.dim : (line: string) => line;
-      const lines = markdownLines(entry.text, page.width - INDENT.length, style);
+      const look = part.from === "thought" ? style.dim : (line: string) => line;
+      const lines = markdownLines(part.text, page.width - INDENT.length, style);
       return ["", ...lines.map((line) => (line === "" ? "" : INDENT + look(line)))];
     }
     case "tool":
-      return ["", ...toolLines(entry.call, page)];
+      return ["", ...toolLines(part.call, page)];
     case "plan":
-      return ["", ...planLines(entry.steps, page)];
+      return ["", ...planLines(part.steps, page)];
     case "question":
-      return ["", ...questionLines(entry.question, page)];
+      return ["", ...questionLines(part.question, page)];
     case "lines":
-      return ["", ...entry.lines.map((line) => exactLine(line))];
+      return ["", ...part.lines.map((line) => exactLine(line))];
     case "note":
-      return hanging(style.dim("· "), [toned(proseLine(entry.text), entry.tone, style)], page);
+      return hanging(style.dim("· "), [toned(proseLine(part.text), part.tone, style)], page);
   }
 }
 
-function toned(text: string, tone: Tone, style: Style): string {
+function toned(text: string, tone: NoteTone, style: Style): string {
   return tone === "note" ? style.dim(text) : style[tone](text);
 }
 
 /** Wraps lines behind a mark; all but the first are indented as far. */
-function hanging(mark: string, lines: readonly string[], { width }: Page): string[] {
+function hanging(mark: string, lines: readonly string[], { width }: PageSize): string[] {
   const indent = " ".repeat(visibleWidth(mark));
   const room = Math.max(width - indent.length, 1);
   return lines
@@ -71,7 +71,7 @@ export function fitted(lines: readonly string[], width: number): string[] {
   });
 }
 
-function toolLines(call: ToolCall, page: Page): readonly string[] {
+function toolLines(call: CallView, page: PageSize): readonly string[] {
   const { style } = page;
   const { content, verdict, isOver } = call;
   const isRefused = verdict?.verdict === "blocked";
@@ -84,7 +84,7 @@ function toolLines(call: ToolCall, page: Page): readonly string[] {
   ];
 }
 
-function toolMark({ status, verdict }: ToolCall, style: Style): string {
+function toolMark({ status, verdict }: CallView, style: Style): string {
   if (verdict?.verdict === "blocked") return style.bad("✗");
   if (verdict?.ungated === true) return style.warn("!");
   if (status === "completed") return style.good("✓");
@@ -153,14 +153,14 @@ function limited(lines: readonly string[], most: number): readonly string[] {
 
 const STEP_MARKS: Readonly<Record<string, string | undefined>> = { completed: "x", in_progress: ">" };
 
-function planLines(steps: readonly PlanStep[], page: Page): readonly string[] {
+function planLines(steps: readonly PlanLine[], page: PageSize): readonly string[] {
   return steps.flatMap(({ content, status }) =>
     hanging(page.style.dim(`[${STEP_MARKS[status] ?? " "}] `), [proseLine(content)], page),
   );
 }
 
 /** Shows exactly what an answer binds, as the server has it. */
-function questionLines({ approval }: Question, { style, width, now }: Page): readonly string[] {
+function questionLines({ approval }: AskedQuestion, { style, width, now }: PageSize): readonly string[] {
   const heading = style.warn(style.strong("? Permission needed"));
   return [heading, ...describeApproval(approval, now(), width).trimEnd().split("\n")];
 }
@@ -169,7 +169,7 @@ const MOST_QUEUED = 3;
 const MOST_STEPS = 5;
 
 /** The lines between what is finished and the input. */
-export function liveLines(state: State, page: Page, height: number): readonly string[] {
+export function liveLines(state: State, page: PageSize, height: number): readonly string[] {
   const { style } = page;
   const { message, tools, plan, queue, questions, busy } = state;
   const growing = message ? rawLines({ kind: "message", ...message }, page) : [];
@@ -193,14 +193,14 @@ export function liveLines(state: State, page: Page, height: number): readonly st
 }
 
 /** A few steps around the current one. */
-function currentSteps(plan: readonly PlanStep[]): readonly PlanStep[] {
+function currentSteps(plan: readonly PlanLine[]): readonly PlanLine[] {
   const current = plan.findIndex(({ status }) => status !== "completed");
   const from = Math.max(0, Math.min(current - 1, plan.length - MOST_STEPS));
   return plan.slice(from, from + MOST_STEPS);
 }
 
 /** How the question is answered. */
-function answerLines({ questions, isAnswering }: State, page: Page): readonly string[] {
+function answerLines({ questions, isAnswering }: State, page: PageSize): readonly string[] {
   const [question] = questions;
   if (!question) return [];
   const { style } = page;
@@ -221,13 +221,13 @@ const ANSWER_WORDS = {
 } as const;
 
 /** The keys of a question with their meaning. */
-function answersTo({ approval }: Question): readonly (readonly [key: string, words: string])[] {
+function answersTo({ approval }: AskedQuestion): readonly (readonly [key: string, words: string])[] {
   const offered = approval.options.map((option) => ANSWER_WORDS[option]);
   return [...offered, ["s", "later"], ["Esc", "back"]];
 }
 
 /** The line below the input: what goes on, and about what. */
-export function statusLine(state: State, { width, style }: Page): string {
+export function statusLine(state: State, { width, style }: PageSize): string {
   const { session, turn, usage, cost, isConnected, isOver, isLeaving, isCancelling, settings } = state;
   if (isLeaving) return style.warn(truncateToWidth("Ctrl-C again leaves; the session stays", width, "…"));
   const current = (category: string) => {

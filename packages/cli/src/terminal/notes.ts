@@ -1,9 +1,9 @@
 import { readUpdate } from "@reins/acp";
-import type { Entry, Tone } from "./state.ts";
+import type { FinishedPart, NoteTone } from "./state.ts";
 
-type Note = Extract<Entry, { kind: "note" }>;
+type Note = Extract<FinishedPart, { kind: "note" }>;
 
-const TONES: Readonly<Record<string, Tone>> = { error: "bad", warning: "warn" };
+const TONES: Readonly<Record<string, NoteTone>> = { error: "bad", warning: "warn" };
 
 /** The note about an update that is shown as one; undefined for other updates. */
 export function noteOf(kind: string, update: unknown): Note | undefined {
@@ -48,6 +48,6 @@ export function endingOf(stopReason: string): Note | undefined {
   return text === undefined ? undefined : note(text, "warn");
 }
 
-function note(text: string, tone: Tone = "note"): Note {
+function note(text: string, tone: NoteTone = "note"): Note {
   return { kind: "note", tone, text };
 }

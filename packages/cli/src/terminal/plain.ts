@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import { stripVTControlCharacters } from "node:util";
 import type { Chat, ChoiceItem, Display } from "./chat.ts";
 import { ANSWERS, commandIn, submit } from "./commands.ts";
-import { entryLines } from "./lines.ts";
+import { partLines } from "./lines.ts";
 import { guarded, PLAIN_STYLE, proseLine } from "./text.ts";
 
 interface PlainOptions {
@@ -46,11 +46,11 @@ export class PlainView implements Display {
     if (this.#isPrinting) return;
     this.#isPrinting = true;
     const { state } = this.#chat;
-    for (const entry of state.entries) {
+    for (const part of state.finished) {
       const page = { width: this.#options.width, style: PLAIN_STYLE, now: this.#options.now };
-      for (const line of entryLines(entry, page)) this.#print(line);
+      for (const line of partLines(part, page)) this.#print(line);
     }
-    if (state.entries.length > 0) this.#chat.dispatch({ type: "printed", count: state.entries.length });
+    if (state.finished.length > 0) this.#chat.dispatch({ type: "printed", count: state.finished.length });
     const [question] = this.#chat.state.questions;
     if (question && question.key !== this.#asked) this.#ask(question.key);
     if (!question) this.#asked = undefined;

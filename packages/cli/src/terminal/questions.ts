@@ -8,7 +8,7 @@ import {
   type PermissionRequest,
 } from "@reins/sdk";
 import { answerWords, quorumWords } from "../commands/approvals/words.ts";
-import type { Question, TerminalEvent, Tone } from "./state.ts";
+import type { AskedQuestion, NoteTone, TerminalEvent } from "./state.ts";
 
 /** A key pressed sooner after the question was shown is not meant for it. */
 const SETTLE_MS = 700;
@@ -26,7 +26,7 @@ interface QuestionsOptions {
 }
 
 interface OpenQuestion {
-  readonly question: Question;
+  readonly question: AskedQuestion;
   readonly resolve: (answer: PermissionAnswer) => void;
 }
 
@@ -52,7 +52,7 @@ export class Questions {
     const approval =
       request.approval === undefined ? undefined : await this.#approval(request.approval, signal);
     if (!approval || signal.aborted) return undefined;
-    const question: Question = {
+    const question: AskedQuestion = {
       key: approval.id,
       session: sessionId,
       call: request.call.toolCallId,
@@ -100,7 +100,7 @@ export class Questions {
     return this.#shown?.key === key && this.#shown.at <= time;
   }
 
-  async answer({ key }: Question, decision: ApprovalDecision, note?: string): Promise<void> {
+  async answer({ key }: AskedQuestion, decision: ApprovalDecision, note?: string): Promise<void> {
     if (this.#answering === key) return;
     this.#answering = key;
     const { approvals, dispatch } = this.#options;
@@ -126,7 +126,7 @@ export class Questions {
   }
 
   /** Leaves a question to others. */
-  putOff({ key }: Question): void {
+  putOff({ key }: AskedQuestion): void {
     const { dispatch } = this.#options;
     dispatch({ type: "put_off", key });
     dispatch({
@@ -137,7 +137,7 @@ export class Questions {
   }
 
   /** Another client answered, or the agent no longer waits. */
-  async #settledElsewhere({ key }: Question): Promise<void> {
+  async #settledElsewhere({ key }: AskedQuestion): Promise<void> {
     const known = await this.#options
       .approvals()
       .get(key)
@@ -161,7 +161,7 @@ export class Questions {
     );
   }
 
-  #settled(key: string, note: string, tone: Tone): void {
+  #settled(key: string, note: string, tone: NoteTone): void {
     this.#options.dispatch({ type: "settled", key, note, tone });
   }
 

@@ -2,7 +2,7 @@ import { type Component, type Terminal, TuiMainScreen, visibleWidth } from "@ear
 import { guarded } from "./text.ts";
 
 /** Where a screen gets the lines that are finished. */
-export interface Feed {
+export interface FinishedLines {
   /** Returns lines that go above the live part, for good. Called once for each drawing. */
   take(width: number): readonly string[];
 }
@@ -17,14 +17,14 @@ const ERASE_BELOW = "\u001b[J";
  * {@link guarded}.
  */
 export class ScrollbackScreen extends TuiMainScreen {
-  readonly #feed: Feed;
+  readonly #feed: FinishedLines;
   /** The live lines on the screen. */
   #drawn: readonly string[] = [];
   /** Where the cursor was left among them. */
   #cursor = { row: 0, column: 0 };
   #width = 0;
 
-  constructor(terminal: Terminal, feed: Feed, live: Component) {
+  constructor(terminal: Terminal, feed: FinishedLines, live: Component) {
     super(terminal);
     this.#feed = feed;
     this.addChild(live);

@@ -1,7 +1,7 @@
 import { readResult } from "@reins/acp";
 
 /** A setting of a session, such as its mode. */
-export interface Setting {
+export interface SessionSetting {
   /** `mode` or `model` of what has a method of its own, else the id of a config option. */
   readonly id: string;
   readonly name: string;
@@ -17,9 +17,9 @@ interface Choice {
 }
 
 /** Reads the settings of a session; what is not in it stays as it was known. What is also a config option is listed once. */
-export function settingsIn(given: unknown, known: readonly Setting[]): readonly Setting[] {
+export function sessionSettings(given: unknown, known: readonly SessionSetting[]): readonly SessionSetting[] {
   const { modes, models, configOptions } = readResult("session/load", given);
-  const read = configOptions.flatMap((option): Setting[] => {
+  const read = configOptions.flatMap((option): SessionSetting[] => {
     const { id, name, category, type, currentValue: current, options } = option;
     if (id === undefined || name === undefined || type !== "select" || typeof current !== "string") return [];
     const choices = options.flatMap((each) => [...choiceOf(each), ...each.options.flatMap(choiceOf)]);
@@ -51,7 +51,7 @@ function named(
   name: string,
   current: string | undefined,
   choices: readonly Choice[],
-): Setting | undefined {
+): SessionSetting | undefined {
   return current === undefined ? undefined : { id: kind, name, kind, category: kind, current, choices };
 }
 
@@ -60,7 +60,7 @@ function choiceOf({ value, name }: { value?: string | undefined; name?: string |
 }
 
 /** The choice that a word names: by its value or its name, in whatever case. */
-export function choiceNamed({ choices }: Setting, word: string): string | undefined {
+export function choiceNamed({ choices }: SessionSetting, word: string): string | undefined {
   const wanted = word.toLowerCase();
   const found =
     choices.find(({ value }) => value === word) ??

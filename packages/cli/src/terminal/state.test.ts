@@ -2,7 +2,7 @@ import type { JsonObject } from "@reins/acp";
 import type { ConversationEvent } from "@reins/sdk";
 import { describe, expect, it } from "vitest";
 import { sampleApproval } from "../../test/sample-approval.ts";
-import { EMPTY_STATE, type Question, reduce, type State, type TerminalEvent } from "./state.ts";
+import { type AskedQuestion, EMPTY_STATE, reduce, type State, type TerminalEvent } from "./state.ts";
 
 const after = (events: readonly TerminalEvent[], state: State = EMPTY_STATE) => events.reduce(reduce, state);
 const said = (text: string): TerminalEvent => of({ type: "text", text, update: {} });
@@ -12,49 +12,49 @@ const update = (kind: string, members: JsonObject): TerminalEvent =>
 const tool = (members: JsonObject): TerminalEvent => of({ type: "tool", call: {} as never, update: members });
 const began = (prompt: string, text = "do it"): TerminalEvent =>
   of({ type: "prompt", text, prompt, update: {} });
-const question = (key: string): Question => ({
+const question = (key: string): AskedQuestion => ({
   key,
   session: "s",
   call: "t",
   approval: sampleApproval({ id: key }),
 });
-const kinds = ({ entries }: State) => entries.map(({ kind }) => kind);
+const kinds = ({ finished }: State) => finished.map(({ kind }) => kind);
 
 describe("a message", () => {
-  it("becomes entries paragraph by paragraph while it grows, and whole when something else comes", () => {
+  it("becomes finished paragraph by paragraph while it grows, and whole when something else comes", () => {
     const growing = after([said("One.\n"), said("\nTwo")]);
-    expect(growing.entries).toMatchObject([{ kind: "message", text: "One.\n\n", isStart: true }]);
+    expect(growing.finished).toMatchObject([{ kind: "message", text: "One.\n\n", isStart: true }]);
     expect(growing.message).toMatchObject({ text: "Two", isStart: false });
     const closed = after([tool({ toolCallId: "t", title: "List" })], growing);
-    expect(closed.entries.at(-1)).toMatchObject({ kind: "message", text: "Two" });
+    expect(closed.finished.at(-1)).toMatchObject({ kind: "message", text: "Two" });
     expect(closed.message).toBeUndefined();
   });
 
   it("of thoughts and of the answer are two", () => {
     const thought: TerminalEvent = of({ type: "thought", text: "hm", update: {} });
     expect(after([thought, said("yes")])).toMatchObject({
-      entries: [{ from: "thought", text: "hm" }],
+      finished: [{ from: "thought", text: "hm" }],
       message: { from: "agent", text: "yes" },
     });
   });
 });
 
 describe("a tool call", () => {
-  it("is open until it ends, is an entry then, and what comes later changes nothing", () => {
+  it("is open until it ends, is a part then, and what comes later changes nothing", () => {
     const _meta = { reins: { verdict: "allowed", rule: "r", enforcement: "asked" } };
     const open = after([tool({ toolCallId: "t", title: "List" }), tool({ toolCallId: "t", _meta })]);
     expect(open.tools).toMatchObject([{ title: "List", verdict: { verdict: "allowed", rule: "r" } }]);
     const ended = after([tool({ toolCallId: "t", status: "completed" })], open);
     expect(ended.tools).toEqual([]);
-    expect(ended.entries).toMatchObject([{ kind: "tool", call: { title: "List", status: "completed" } }]);
+    expect(ended.finished).toMatchObject([{ kind: "tool", call: { title: "List", status: "completed" } }]);
     expect(after([tool({ toolCallId: "t", status: "failed" })], ended)).toBe(ended);
   });
 
-  it("that did not end is an entry when its turn does", () => {
+  it("that did not end is a part when its turn does", () => {
     const queued: TerminalEvent = { type: "queued", prompt: { id: "p", text: "do it" } };
     const running = after([queued, began("p"), tool({ toolCallId: "t", title: "List" })]);
     const state = after([{ type: "turn_ended", prompt: "p", stopReason: "cancelled" }], running);
-    expect(state.entries).toMatchObject([
+    expect(state.finished).toMatchObject([
       { kind: "prompt", text: "do it" },
       { kind: "tool", call: { isOver: false } },
       { kind: "note", text: "Cancelled." },
@@ -82,7 +82,7 @@ describe("prompts", () => {
 
   it("that fail before their turn are shown with the reason", () => {
     const state = after([...queue, { type: "turn_failed", prompt: "q", text: "the queue is full" }]);
-    expect(state.entries).toMatchObject([
+    expect(state.finished).toMatchObject([
       { kind: "prompt", text: "do q" },
       { kind: "note", tone: "bad", text: "the queue is full" },
     ]);
@@ -94,7 +94,7 @@ describe("prompts", () => {
       of({ type: "turn", state: "running", stopReason: undefined }),
       began("x", "theirs"),
     ]);
-    expect(running).toMatchObject({ turn: "other", entries: [{ kind: "prompt", text: "theirs" }] });
+    expect(running).toMatchObject({ turn: "other", finished: [{ kind: "prompt", text: "theirs" }] });
     expect(
       after([of({ type: "turn", state: "idle", stopReason: "end_turn" })], running).turn,
     ).toBeUndefined();
@@ -109,7 +109,7 @@ describe("questions", () => {
     expect(state.questions.map(({ key }) => key)).toEqual(["a", "b"]);
     expect(kinds(state)).toEqual(["question"]);
     const next = after([{ type: "settled", key: "a", note: "Allowed once.", tone: "good" }], state);
-    expect(next.entries).toMatchObject([
+    expect(next.finished).toMatchObject([
       { kind: "question", question: { key: "a" } },
       { kind: "note", text: "Allowed once." },
       { kind: "question", question: { key: "b" } },

@@ -1,31 +1,31 @@
 import { readUpdate } from "@reins/acp";
 import type { Approval } from "@reins/api";
 import type { ConversationEvent, SessionRecord } from "@reins/sdk";
+import { type CallView, callViewWith } from "./call-view.ts";
 import { closedPart } from "./markdown.ts";
 import { endingOf, noteOf } from "./notes.ts";
-import { type Setting, settingsIn } from "./settings.ts";
-import { type ToolCall, toolCallWith } from "./tool-call.ts";
+import { type SessionSetting, sessionSettings } from "./settings.ts";
 
 /** One finished part of a conversation. It is printed once and does not change. */
-export type Entry =
+export type FinishedPart =
   | { readonly kind: "prompt"; readonly text: string }
   | { readonly kind: "message"; readonly from: Speaker; readonly text: string; readonly isStart: boolean }
-  | { readonly kind: "tool"; readonly call: ToolCall }
-  | { readonly kind: "plan"; readonly steps: readonly PlanStep[] }
-  | { readonly kind: "question"; readonly question: Question }
+  | { readonly kind: "tool"; readonly call: CallView }
+  | { readonly kind: "plan"; readonly steps: readonly PlanLine[] }
+  | { readonly kind: "question"; readonly question: AskedQuestion }
   | { readonly kind: "lines"; readonly lines: readonly string[] }
-  | { readonly kind: "note"; readonly tone: Tone; readonly text: string };
+  | { readonly kind: "note"; readonly tone: NoteTone; readonly text: string };
 
 type Speaker = "agent" | "thought";
-export type Tone = "note" | "good" | "warn" | "bad";
+export type NoteTone = "note" | "good" | "warn" | "bad";
 
-export interface PlanStep {
+export interface PlanLine {
   readonly content: string;
   readonly status: string;
 }
 
 /** What an agent asks and a person answers. */
-export interface Question {
+export interface AskedQuestion {
   /** The id of the approval. */
   readonly key: string;
   readonly session: string;
@@ -57,16 +57,16 @@ interface Usage {
 export interface State {
   readonly session: SessionInfo | undefined;
   /** What is finished and not printed yet. */
-  readonly entries: readonly Entry[];
+  readonly finished: readonly FinishedPart[];
   /** The message that grows. */
   readonly message: { readonly from: Speaker; readonly text: string; readonly isStart: boolean } | undefined;
   /** The tool calls that have not ended. */
-  readonly tools: readonly ToolCall[];
+  readonly tools: readonly CallView[];
   /** The ids of those that ended in this turn. */
   readonly ended: readonly string[];
-  readonly plan: readonly PlanStep[];
+  readonly plan: readonly PlanLine[];
   readonly commands: readonly { readonly name: string; readonly about: string }[];
-  readonly settings: readonly Setting[];
+  readonly settings: readonly SessionSetting[];
   readonly usage: Usage | undefined;
   readonly cost: { readonly amount: number; readonly currency: string } | undefined;
   readonly queue: readonly QueuedPrompt[];
@@ -74,7 +74,7 @@ export interface State {
   readonly turn: string | undefined;
   readonly isCancelling: boolean;
   /** In the order of arrival; the first is asked. */
-  readonly questions: readonly Question[];
+  readonly questions: readonly AskedQuestion[];
   /** What the terminal has to say while a question holds back everything else. */
   readonly hint: string | undefined;
   /** Whether keys answer the question instead of writing. */
@@ -90,7 +90,7 @@ export interface State {
 
 export const EMPTY_STATE: State = {
   session: undefined,
-  entries: [],
+  finished: [],
   message: undefined,
   tools: [],
   ended: [],
@@ -120,14 +120,14 @@ export type TerminalEvent =
   | { readonly type: "turn_ended"; readonly prompt: string; readonly stopReason: string }
   | { readonly type: "turn_failed"; readonly prompt: string; readonly text: string }
   | { readonly type: "cancelling" }
-  | { readonly type: "asked"; readonly question: Question }
-  | { readonly type: "settled"; readonly key: string; readonly note: string; readonly tone: Tone }
+  | { readonly type: "asked"; readonly question: AskedQuestion }
+  | { readonly type: "settled"; readonly key: string; readonly note: string; readonly tone: NoteTone }
   | { readonly type: "put_off"; readonly key: string }
   | { readonly type: "answering"; readonly isAnswering: boolean }
   | { readonly type: "leaving"; readonly isLeaving: boolean }
   | { readonly type: "connection"; readonly isConnected: boolean }
   | { readonly type: "busy"; readonly text: string | undefined }
-  | { readonly type: "note"; readonly tone: Tone; readonly text: string }
+  | { readonly type: "note"; readonly tone: NoteTone; readonly text: string }
   | { readonly type: "lines"; readonly lines: readonly string[] }
   | { readonly type: "printed"; readonly count: number };
 
@@ -139,7 +139,7 @@ export function reduce(state: State, event: TerminalEvent): State {
     case "opened":
       return opened(state, event.record);
     case "settings":
-      return { ...state, settings: settingsIn(event.settings, state.settings) };
+      return { ...state, settings: sessionSettings(event.settings, state.settings) };
     case "queued":
       return { ...state, queue: [...state.queue, event.prompt], isLeaving: false };
     case "turn_ended":
@@ -164,11 +164,11 @@ export function reduce(state: State, event: TerminalEvent): State {
       return { ...state, busy: event.text };
     case "note":
       if (state.questions.length > 0) return { ...state, hint: event.text };
-      return withEntries(closed(state), { kind: "note", tone: event.tone, text: event.text });
+      return withParts(closed(state), { kind: "note", tone: event.tone, text: event.text });
     case "lines":
-      return withEntries(closed(state), { kind: "lines", lines: event.lines });
+      return withParts(closed(state), { kind: "lines", lines: event.lines });
     case "printed":
-      return { ...state, entries: state.entries.slice(event.count) };
+      return { ...state, finished: state.finished.slice(event.count) };
   }
 }
 
@@ -176,10 +176,10 @@ function opened(state: State, record: SessionRecord): State {
   const { id, agent, cwd, title, enforcement, cost_usd: cost } = record;
   return {
     ...EMPTY_STATE,
-    entries: closed(state).entries,
+    finished: closed(state).finished,
     isConnected: state.isConnected,
     session: { id, agent, cwd, title, enforcement },
-    settings: settingsIn(record.settings, []),
+    settings: sessionSettings(record.settings, []),
     cost: cost === undefined ? undefined : { amount: cost, currency: "USD" },
   };
 }
@@ -202,7 +202,7 @@ function converse(state: State, event: ConversationEvent): State {
     case "turn":
       return turnOfOthers(state, event.state);
     case "gap":
-      return withEntries(closed(state), {
+      return withParts(closed(state), {
         kind: "note",
         tone: "warn",
         text: `Messages are missing: ${event.reason}`,
@@ -218,20 +218,20 @@ function converse(state: State, event: ConversationEvent): State {
 function promptBegan(state: State, text: string, prompt: string | undefined): State {
   const queued = state.queue.some(({ id }) => id === prompt);
   const before = closed(state);
-  const last = before.entries.at(-1);
+  const last = before.finished.at(-1);
   if (prompt === undefined && last?.kind === "prompt" && state.message === undefined) {
-    const joined: Entry = { ...last, text: `${last.text}\n${text}` };
-    return { ...before, entries: [...before.entries.slice(0, -1), joined] };
+    const joined: FinishedPart = { ...last, text: `${last.text}\n${text}` };
+    return { ...before, finished: [...before.finished.slice(0, -1), joined] };
   }
   return {
-    ...withEntries(before, { kind: "prompt", text }),
+    ...withParts(before, { kind: "prompt", text }),
     queue: state.queue.filter(({ id }) => id !== prompt),
     ...(queued && { turn: prompt, isCancelling: false }),
     plan: [],
   };
 }
 
-/** Appends to the growing message; its paragraphs that are complete become entries. */
+/** Appends to the growing message; its paragraphs that are complete become finished parts. */
 function said(state: State, from: Speaker, text: string): State {
   const before = state.message?.from === from ? state : closed(state);
   const { message } = before;
@@ -239,9 +239,9 @@ function said(state: State, from: Speaker, text: string): State {
   const isStart = message?.isStart ?? true;
   const end = closedPart(whole);
   if (end === 0) return { ...before, message: { from, text: whole, isStart } };
-  const done: Entry = { kind: "message", from, text: whole.slice(0, end), isStart };
+  const done: FinishedPart = { kind: "message", from, text: whole.slice(0, end), isStart };
   const rest = whole.slice(end);
-  return { ...withEntries(before, done), message: { from, text: rest, isStart: false } };
+  return { ...withParts(before, done), message: { from, text: rest, isStart: false } };
 }
 
 function toolChanged(state: State, update: unknown): State {
@@ -249,7 +249,7 @@ function toolChanged(state: State, update: unknown): State {
   // It is printed already.
   if (id === undefined || state.ended.includes(id)) return state;
   const before = closed(state);
-  const call = toolCallWith(
+  const call = callViewWith(
     state.tools.find((one) => one.id === id),
     update,
   );
@@ -257,7 +257,7 @@ function toolChanged(state: State, update: unknown): State {
   const others = state.tools.filter((one) => one.id !== call.id);
   if (call.isOver)
     return {
-      ...withEntries(before, { kind: "tool", call }),
+      ...withParts(before, { kind: "tool", call }),
       tools: others,
       ended: [...state.ended, call.id],
     };
@@ -282,7 +282,7 @@ function updated(state: State, kind: string, update: unknown): State {
       return { ...state, settings };
     }
     case "config_option_update":
-      return { ...state, settings: settingsIn(update, state.settings) };
+      return { ...state, settings: sessionSettings(update, state.settings) };
     case "session_info_update": {
       const { title } = readUpdate(kind, update);
       return state.session && title !== undefined
@@ -300,18 +300,18 @@ function updated(state: State, kind: string, update: unknown): State {
     }
     default: {
       const note = noteOf(kind, update);
-      return note ? withEntries(closed(state), note) : state;
+      return note ? withParts(closed(state), note) : state;
     }
   }
 }
 
-function turnEnded(state: State, prompt: string, note: Entry | undefined): State {
+function turnEnded(state: State, prompt: string, note: FinishedPart | undefined): State {
   // Its turn never began.
   const queued = state.queue.find(({ id }) => id === prompt);
-  const begun = queued ? withEntries(closed(state), { kind: "prompt", text: queued.text }) : state;
+  const begun = queued ? withParts(closed(state), { kind: "prompt", text: queued.text }) : state;
   const queue = state.queue.filter(({ id }) => id !== prompt);
   const ended = state.turn === prompt ? idle(begun) : closed(begun);
-  return { ...(note ? withEntries(ended, note) : ended), queue };
+  return { ...(note ? withParts(ended, note) : ended), queue };
 }
 
 function turnOfOthers(state: State, turn: "running" | "idle"): State {
@@ -322,11 +322,12 @@ function turnOfOthers(state: State, turn: "running" | "idle"): State {
 /** Without a running turn: what did not end is printed as it is. */
 function idle(state: State): State {
   const before = closed(state);
-  const tools = before.tools.map((call): Entry => ({ kind: "tool", call }));
+  const tools = before.tools.map((call): FinishedPart => ({ kind: "tool", call }));
   const unfinished = before.plan.some(({ status }) => status !== "completed");
-  const plan: Entry[] = before.plan.length > 0 && unfinished ? [{ kind: "plan", steps: before.plan }] : [];
+  const plan: FinishedPart[] =
+    before.plan.length > 0 && unfinished ? [{ kind: "plan", steps: before.plan }] : [];
   return {
-    ...withEntries(before, ...tools, ...plan),
+    ...withParts(before, ...tools, ...plan),
     tools: [],
     ended: [],
     plan: [],
@@ -337,54 +338,54 @@ function idle(state: State): State {
 
 function over(state: State): State {
   if (state.isOver) return state;
-  const note: Entry = {
+  const note: FinishedPart = {
     kind: "note",
     tone: "warn",
     text: "This session has ended and takes no more prompts. /new begins another.",
   };
   return {
-    ...withEntries(idle(state), note),
+    ...withParts(idle(state), note),
     ...{ isOver: true, queue: [], questions: [], isAnswering: false },
   };
 }
 
-function asked(state: State, question: Question): State {
+function asked(state: State, question: AskedQuestion): State {
   if (state.questions.some(({ key }) => key === question.key)) return state;
   const questions = [...state.questions, question];
   const before = closed(state);
   const next = { ...before, questions };
-  return state.questions.length === 0 ? withEntries(next, { kind: "question", question }) : next;
+  return state.questions.length === 0 ? withParts(next, { kind: "question", question }) : next;
 }
 
 /** Removes a question; the next one is shown below it. */
-function settled(state: State, key: string, notes: readonly Entry[]): State {
+function settled(state: State, key: string, notes: readonly FinishedPart[]): State {
   if (!state.questions.some((question) => question.key === key)) return state;
   const wasAsked = state.questions[0]?.key === key;
   const questions = state.questions.filter((question) => question.key !== key);
   const [next] = questions;
-  const shown: Entry[] = wasAsked && next ? [{ kind: "question", question: next }] : [];
+  const shown: FinishedPart[] = wasAsked && next ? [{ kind: "question", question: next }] : [];
   // The note stands below its question, before what came meanwhile.
-  const at = state.entries.findIndex((entry) => entry.kind === "question" && entry.question.key === key) + 1;
-  const entries = [...state.entries.slice(0, at), ...notes, ...state.entries.slice(at), ...shown];
-  return { ...state, entries, questions, hint: undefined, isAnswering: !wasAsked && state.isAnswering };
+  const at = state.finished.findIndex((part) => part.kind === "question" && part.question.key === key) + 1;
+  const finished = [...state.finished.slice(0, at), ...notes, ...state.finished.slice(at), ...shown];
+  return { ...state, finished, questions, hint: undefined, isAnswering: !wasAsked && state.isAnswering };
 }
 
 function connected(state: State, isConnected: boolean): State {
   if (isConnected === state.isConnected) return state;
-  const note: Entry = isConnected
+  const note: FinishedPart = isConnected
     ? { kind: "note", tone: "good", text: "Connected again." }
     : { kind: "note", tone: "warn", text: "The connection to Reins is lost; trying to reconnect." };
-  return { ...withEntries(closed(state), note), isConnected };
+  return { ...withParts(closed(state), note), isConnected };
 }
 
 /** Ends the growing message. */
 function closed(state: State): State {
   const { message } = state;
   if (!message) return state;
-  const done: Entry = { kind: "message", ...message };
-  return { ...(message.text.trim() === "" ? state : withEntries(state, done)), message: undefined };
+  const done: FinishedPart = { kind: "message", ...message };
+  return { ...(message.text.trim() === "" ? state : withParts(state, done)), message: undefined };
 }
 
-function withEntries(state: State, ...entries: readonly Entry[]): State {
-  return entries.length === 0 ? state : { ...state, entries: [...state.entries, ...entries] };
+function withParts(state: State, ...finished: readonly FinishedPart[]): State {
+  return finished.length === 0 ? state : { ...state, finished: [...state.finished, ...finished] };
 }

@@ -14,7 +14,7 @@ import { HIDDEN } from "@reins/kit";
 import type { Chat, ChoiceItem, Display } from "./chat.ts";
 import { ANSWERS, commandIn, submit } from "./commands.ts";
 import { completions } from "./complete.ts";
-import { entryLines, fitted, liveLines, type Page, statusLine } from "./lines.ts";
+import { fitted, liveLines, type PageSize, partLines, statusLine } from "./lines.ts";
 import { ScrollbackScreen } from "./screen.ts";
 import { proseLine, type Style } from "./text.ts";
 
@@ -109,7 +109,7 @@ export class TerminalView implements Display, Component {
     this.#editor.invalidate();
   }
 
-  #page(width: number): Page {
+  #page(width: number): PageSize {
     const { style, now } = this.#options;
     return { width, style, now };
   }
@@ -128,15 +128,15 @@ export class TerminalView implements Display, Component {
   /** The finished lines. While a question is asked, nothing is written below what it shows. */
   #take(width: number): readonly string[] {
     const { state, questions } = this.#chat;
-    const { entries } = state;
+    const { finished } = state;
     const page = this.#page(width);
     const [question] = state.questions;
     if (!question) {
       this.#questionWidth = undefined;
-      return this.#printed(entries.length, page);
+      return this.#printed(finished.length, page);
     }
-    const index = entries.findIndex(
-      (entry) => entry.kind === "question" && entry.question.key === question.key,
+    const index = finished.findIndex(
+      (part) => part.kind === "question" && part.question.key === question.key,
     );
     const lines = this.#printed(index + 1, page);
     const isNew = index >= 0;
@@ -144,12 +144,12 @@ export class TerminalView implements Display, Component {
     const again = !isNew && this.#questionWidth !== undefined && this.#questionWidth > width;
     if (isNew || again) this.#questionWidth = width;
     questions.wasShown(question.key);
-    return again ? [...lines, ...entryLines({ kind: "question", question }, page)] : lines;
+    return again ? [...lines, ...partLines({ kind: "question", question }, page)] : lines;
   }
 
-  #printed(count: number, page: Page): readonly string[] {
+  #printed(count: number, page: PageSize): readonly string[] {
     if (count === 0) return [];
-    const lines = this.#chat.state.entries.slice(0, count).flatMap((entry) => entryLines(entry, page));
+    const lines = this.#chat.state.finished.slice(0, count).flatMap((part) => partLines(part, page));
     this.#chat.dispatch({ type: "printed", count });
     return lines;
   }

@@ -13,7 +13,7 @@ import { logLevel, openLog } from "../../log.ts";
 import { noticeOnStderr } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 import { watchForStop } from "../../serving/stop.ts";
-import { choiceNamed, settingsIn } from "../../terminal/settings.ts";
+import { choiceNamed, sessionSettings } from "../../terminal/settings.ts";
 import { COLOURED, PLAIN, type Question, questionText, Rendering } from "./rendering.ts";
 
 /** Runs one prompt and shows its progress. */
@@ -164,7 +164,7 @@ class Task {
 
   /** Sets the model as the agent offers it: as a setting, or by the method for it. */
   async #setModel(sessionId: string, given: unknown, word: string): Promise<void> {
-    const setting = settingsIn(given, []).find(({ category }) => category === "model");
+    const setting = sessionSettings(given, []).find(({ category }) => category === "model");
     const value = setting && choiceNamed(setting, word);
     if (setting?.kind === "option" && value !== undefined)
       await this.#peer.request("session/set_config_option", { sessionId, configId: setting.id, value });

@@ -6,7 +6,7 @@ export type ToolContent =
   | { readonly kind: "diff"; readonly path: string; readonly before: string; readonly after: string };
 
 /** A tool call, merged from its updates. */
-export interface ToolCall {
+export interface CallView {
   readonly id: string;
   readonly title: string;
   readonly status: string;
@@ -23,7 +23,7 @@ export type ToolVerdict = Pick<ReinsMeta, "rule" | "reason" | "enforcement" | "u
 const OVER: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"]);
 
 /** Merges an update into a call; members that the update lacks stay. */
-export function toolCallWith(known: ToolCall | undefined, update: unknown): ToolCall | undefined {
+export function callViewWith(known: CallView | undefined, update: unknown): CallView | undefined {
   const { toolCallId: id, title, name, status: given, content } = toolCallIn(update);
   if (id === undefined) return known;
   const status = given ?? known?.status ?? "pending";

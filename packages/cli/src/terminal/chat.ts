@@ -11,7 +11,7 @@ import {
 } from "@reins/sdk";
 import { CliError, EXIT } from "../errors.ts";
 import { ago } from "../time.ts";
-import { Questions } from "./questions.ts";
+import { AskedQuestions } from "./questions.ts";
 import { followSession } from "./session-feed.ts";
 import { choiceNamed, type SessionSetting } from "./settings.ts";
 import { type AskedQuestion, EMPTY_STATE, reduce, type State, type TerminalEvent } from "./state.ts";
@@ -54,7 +54,7 @@ const SHOWN_TURNS = 5;
 
 /** A conversation with agents: sends what the person does to the server, and reduces what comes back to a state. */
 export class Chat {
-  readonly questions: Questions;
+  readonly questions: AskedQuestions;
   state: State = EMPTY_STATE;
   display: Display | undefined;
   readonly #options: ChatOptions;
@@ -71,7 +71,7 @@ export class Chat {
 
   constructor(options: ChatOptions) {
     this.#options = options;
-    this.questions = new Questions({
+    this.questions = new AskedQuestions({
       ...options,
       approvals: () => this.reins.approvals,
       dispatch: (event) => this.dispatch(event),
@@ -94,7 +94,7 @@ export class Chat {
   }
 
   readonly handlers = {
-    onPermission: (...asked: Parameters<Questions["ask"]>) => this.questions.ask(...asked),
+    onPermission: (...asked: Parameters<AskedQuestions["ask"]>) => this.questions.ask(...asked),
     onState: (isConnected: boolean) => this.dispatch({ type: "connection", isConnected }),
   };
 

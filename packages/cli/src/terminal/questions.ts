@@ -34,7 +34,7 @@ interface OpenQuestion {
  * The questions of agents, each with what its answer binds. An answer goes to the server's API, so that it is reported
  * as what became of it.
  */
-export class Questions {
+export class AskedQuestions {
   readonly #options: QuestionsOptions;
   readonly #open = new Map<string, OpenQuestion>();
   /** The question that was drawn last, and when. */

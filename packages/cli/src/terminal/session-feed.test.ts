@@ -1,6 +1,6 @@
 import type { ConversationEvent } from "@reins/sdk";
 import { describe, expect, it } from "vitest";
-import { beginOf, followSession, placeAfter } from "./session-feed.ts";
+import { beginOf, continuesAt, followSession } from "./session-feed.ts";
 
 describe("the place in a history", () => {
   it.each([
@@ -10,7 +10,7 @@ describe("the place in a history", () => {
     [["a", "b"], ["x"], 2],
     [["b", "c"], ["a", "b"], 1],
   ])("of %j after %j is %i", (list, seen, place) => {
-    expect(placeAfter(list, seen)).toBe(place);
+    expect(continuesAt(list, seen)).toBe(place);
   });
 
   it.each([

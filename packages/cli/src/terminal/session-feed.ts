@@ -80,7 +80,7 @@ class Follower {
     const { past, take } = this.#options;
     const keys = history.map(keyOf);
     if (this.#seen === undefined) past(history);
-    else for (const event of history.slice(placeAfter(keys, this.#seen))) await take(event);
+    else for (const event of history.slice(continuesAt(keys, this.#seen))) await take(event);
     this.#seen = keys.slice(-KEPT);
     const waiting = this.#waiting ?? [];
     this.#expected = keys.slice(beginOf(keys, waiting.filter(isStored).map(keyOf)));
@@ -111,7 +111,7 @@ function isStored(event: ConversationEvent): boolean {
 }
 
 /** Where a list goes on after what was seen of it; its end if the two have nothing in common. */
-export function placeAfter(list: readonly string[], seen: readonly string[]): number {
+export function continuesAt(list: readonly string[], seen: readonly string[]): number {
   if (seen.length === 0) return 0;
   for (let at = list.length; at > 0; at -= 1) {
     const most = Math.min(seen.length, at);

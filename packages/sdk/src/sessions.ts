@@ -196,6 +196,11 @@ export class Session {
     await this.#request("session/set_mode", { modeId }, signal);
   }
 
+  /** Changes the model of an agent that lists its models apart from other settings. */
+  async setModel(modelId: string, { signal }: Abortable = {}): Promise<void> {
+    await this.#request("session/set_model", { modelId }, signal);
+  }
+
   /** Changes a setting, such as the model. */
   async setOption(configId: string, value: string | boolean, { signal }: Abortable = {}): Promise<void> {
     const type = typeof value === "boolean" ? { type: "boolean" } : {};

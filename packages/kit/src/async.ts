@@ -15,10 +15,16 @@ export const systemClock: Clock = {
   now: () => new Date(),
   after(milliseconds, run) {
     const timer = setTimeout(run, Math.min(milliseconds, MAX_TIMER_MS));
-    timer.unref();
+    unref(timer);
     return () => clearTimeout(timer);
   },
 };
+
+/** Has a timer not keep the process alive; those of browsers keep nothing alive. */
+function unref(timer: unknown): void {
+  if (typeof timer !== "object" || timer === null || !("unref" in timer)) return;
+  if (typeof timer.unref === "function") timer.unref();
+}
 
 type Timer = Pick<Clock, "after">;
 

@@ -1,9 +1,8 @@
-import { lookup } from "node:dns";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { isIP, type LookupFunction } from "node:net";
+import { isIP } from "node:net";
 import { errorMessage } from "@reins/kit";
-import { addressScope } from "@reins/runner";
+import { addressScope, publicLookup } from "@reins/runner";
 import { AgentError } from "../agent-error.ts";
 
 /** How a file is downloaded. */
@@ -83,21 +82,6 @@ function send(
   sent.end();
   return promise;
 }
-
-/** Resolves a name, and fails if any of its addresses is not on the internet. */
-const publicLookup: LookupFunction = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    const inside = addresses?.find(({ address }) => addressScope(address) !== "public");
-    if (error) callback(error, "");
-    else if (inside)
-      callback(
-        new AgentError("download_failed", `${hostname} is not on the internet: ${inside.address}`),
-        "",
-      );
-    else if (options.all) callback(null, addresses);
-    else callback(null, addresses[0]?.address ?? "", addresses[0]?.family ?? 4);
-  });
-};
 
 function bare({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, "");

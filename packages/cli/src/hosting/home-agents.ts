@@ -15,13 +15,13 @@ import { type AgentsFile, addedIn, agentsFileIn, readAgentsFile } from "../confi
 import {
   type Configuration,
   graphSettings,
-  nativeSettings,
   readConfiguration,
   skillSettings,
   tenantRoots,
   unusable,
 } from "../configuration/configuration.ts";
 import { mcpServersFor } from "../configuration/mcp-servers.ts";
+import { nativeSettings } from "../configuration/native.ts";
 
 type AgentConfiguration = Pick<
   Configuration,
@@ -101,7 +101,7 @@ export class HomeAgents {
     this.#confine = confine;
     this.gateway = gateway;
     this.tenants = tenantRoots(home, tenants);
-    this.native = nativeSettings(native);
+    this.native = nativeSettings({ ...native, prices: { ...gateway.prices, ...native.prices } });
     this.graphs = graphSettings(graphs);
     this.skills = skillSettings(home, skills, process.env);
     this.idleMs = agent_idle === undefined ? undefined : agent_idle * MINUTE_MS;

@@ -15,8 +15,7 @@ import { tarOf } from "../test/archives.ts";
 import { PackageRegistry } from "../test/package-registry.ts";
 
 const place = mkdtempSync(join(tmpdir(), "reins-full-"));
-const run = ([command = "", ...args]: readonly string[]) => spawnSync(command, args);
-const mounted = run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", place]).status === 0;
+const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=3m", "none", place]).status === 0;
 const NOISE = randomBytes(4_000_000).toString("latin1");
 const PLATFORM = `linux-${process.arch === "arm64" ? "aarch64" : "x86_64"}`;
 
@@ -54,7 +53,7 @@ requirement(
   afterAll(async () => {
     await agents[Symbol.asyncDispose]();
     await npm[Symbol.asyncDispose]();
-    run(["umount", place]);
+    spawnSync("umount", [place]);
     for (const folder of [place, cache]) rmSync(folder, { recursive: true, force: true });
   });
 

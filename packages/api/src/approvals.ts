@@ -50,6 +50,10 @@ const ApprovalAnswer = named(
     decision: ApprovalOption,
     note: z.string().optional(),
     prefix: z.array(z.string()).optional().describe("the beginning of the command that was allowed always"),
+    grant_expires_ms: z
+      .number()
+      .optional()
+      .describe("how long an allow_always lasts at most, where the answer says so"),
     at: Moment,
   }),
 );
@@ -64,6 +68,10 @@ export const Approval = named(
     agent: z.string(),
     chain: z.array(z.string()).describe("the agents between the user's own and the one that asks"),
     session: z.string(),
+    session_key: z
+      .string()
+      .optional()
+      .describe("the key under which the session's entries are chained, where it is hosted here"),
     turn: z.string().optional(),
     event_type: z.string(),
     tool: z.string(),
@@ -192,6 +200,10 @@ export const Grant = named(
       .optional()
       .describe("it covers single plain commands that begin so, in this folder"),
     binding: Hash,
+    approvers: z
+      .array(z.string())
+      .optional()
+      .describe("the roles that may revoke it beside its user, where the rule named them"),
     approval: z.string(),
     by: z.array(z.string()),
     created_at: Moment,

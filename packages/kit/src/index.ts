@@ -1,10 +1,10 @@
+export { raceAbort } from "./abort.ts";
 export {
   AutoResetEvent,
   type Clock,
   Inactivity,
   KeyedQueue,
   Repeater,
-  raceAbort,
   SerialQueue,
   SingleFlight,
   settlesWithin,
@@ -19,6 +19,7 @@ export { compilePattern } from "./glob.ts";
 export { HIDDEN, hasHidden, quoteLines, visibleJson, visibleText } from "./hidden.ts";
 export {
   isClosed,
+  LoopbackServer,
   type RateState,
   type RequestBody,
   rateHeaders,
@@ -51,7 +52,6 @@ export {
   readJson,
 } from "./json/parse.ts";
 export { ByteBuffer, type CutLine, LineReader, LineWriter, messageIdIn } from "./lines.ts";
-export { LoopbackServer } from "./loopback-server.ts";
 export { faultSentences, memberFaults } from "./member-faults.ts";
 export {
   MessageError,

@@ -1,5 +1,6 @@
 import { type ClientConnection, client, RequestError } from "@agentclientprotocol/sdk";
 import { type JsonObject, membersOf } from "@reins/acp";
+import { raceAbort } from "@reins/kit/abort";
 import { ApiError, ConnectionError, InterruptedError } from "./errors.ts";
 import type { ApiOptions } from "./http.ts";
 import { elicitationOutcome, permissionOutcome, type QuestionHandlers } from "./questions.ts";
@@ -10,7 +11,12 @@ import { type ConversationEvent, eventIn } from "./session-events.ts";
 export type SessionListener = (event: ConversationEvent) => void | Promise<void>;
 
 /** Options of a connection. */
-export interface AcpOptions extends ApiOptions, QuestionHandlers {}
+export interface AcpOptions extends ApiOptions, QuestionHandlers {
+  /** Whether sessions also have the event `turn`, for the turns of other clients. */
+  readonly turns?: boolean | undefined;
+  /** Reports that the connection is open, or that it broke and is being resumed. */
+  readonly onState?: ((isOpen: boolean) => void) | undefined;
+}
 
 /** One connection of the official SDK over `/v1/rpc`, shared by all sessions of a client. */
 export class AcpConnection {
@@ -31,11 +37,11 @@ export class AcpConnection {
     this.#connection = app.connect(rpcStream(url, { ...options, intercept }));
   }
 
-  /** Connects and initializes. */
-  static async open(url: string | URL, options: AcpOptions): Promise<AcpConnection> {
+  /** Connects and initializes, unless the signal aborts before. */
+  static async open(url: string | URL, options: AcpOptions, signal: AbortSignal): Promise<AcpConnection> {
     const connection = new AcpConnection(url, options);
     try {
-      await connection.request("initialize", initialization(options));
+      await raceAbort(connection.request("initialize", initialization(options)), signal);
       return connection;
     } catch (error) {
       connection.close();
@@ -47,8 +53,14 @@ export class AcpConnection {
     return this.#connection.signal.aborted;
   }
 
-  /** Sends a request. Aborting cancels it; it settles with the response to that. */
+  /** Sends a request. Aborting cancels it and rejects at once, because the server may not respond any more. */
   async request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
+    const response = this.requestToEnd(method, params, signal);
+    return signal ? raceAbort(response, signal) : response;
+  }
+
+  /** The same for a request that has a result when it is cancelled, too. */
+  async requestToEnd(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
     signal?.throwIfAborted();
     try {
       return await this.#connection.agent.request<unknown, unknown>(
@@ -100,7 +112,7 @@ function asReceived(params: unknown): unknown {
   return params;
 }
 
-function initialization({ onElicitation }: QuestionHandlers): JsonObject {
+function initialization({ onElicitation, turns }: AcpOptions): JsonObject {
   return {
     protocolVersion: 1,
     clientInfo: { name: "reins-sdk", title: "Reins SDK", version: "0.1.0" },
@@ -108,6 +120,7 @@ function initialization({ onElicitation }: QuestionHandlers): JsonObject {
       ...(onElicitation && { elicitation: { form: {}, url: {} } }),
       session: { notices: {}, compaction: {}, configOptions: {} },
     },
+    ...(turns && { _meta: { reins: { turns } } }),
   };
 }
 

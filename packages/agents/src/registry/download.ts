@@ -11,6 +11,8 @@ export interface DownloadOptions {
   readonly trusted: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  /** How long a server may send nothing, in milliseconds; a minute by default. */
+  readonly stallMs?: number;
 }
 
 /** A response whose body is not read yet. */
@@ -23,6 +25,7 @@ export interface Download {
 }
 
 const MOST_REDIRECTS = 5;
+const STALL_MS = 60_000;
 
 /**
  * Requests a file. What a registry names may be at the registry's own origin, or at a public address over TLS: never at this
@@ -43,7 +46,10 @@ export async function download(address: string, options: DownloadOptions): Promi
   throw refused(url, `redirects more than ${MOST_REDIRECTS} times`);
 }
 
-function send(url: URL, { trusted, headers, signal }: DownloadOptions): Promise<IncomingMessage> {
+function send(
+  url: URL,
+  { trusted, headers, signal, stallMs = STALL_MS }: DownloadOptions,
+): Promise<IncomingMessage> {
   const isOwn = url.origin !== "null" && url.origin === new URL(trusted).origin;
   if (!isOwn && url.protocol !== "https:") throw refused(url, "is neither the registry's own nor https:");
   if (!isOwn && isIP(bare(url)) !== 0 && addressScope(bare(url)) !== "public")
@@ -51,7 +57,19 @@ function send(url: URL, { trusted, headers, signal }: DownloadOptions): Promise<
   const request = url.protocol === "https:" ? httpsRequest : httpRequest;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const given = { "accept-encoding": "identity", "user-agent": "reins", ...headers };
-  const sent = request(url, { headers: given, signal, ...(!isOwn && { lookup: publicLookup }) }, resolve);
+  let response: IncomingMessage | undefined;
+  const sent = request(
+    url,
+    { headers: given, signal, ...(!isOwn && { lookup: publicLookup }) },
+    (arrived) => {
+      response = arrived;
+      resolve(arrived);
+    },
+  );
+  sent.setTimeout(stallMs, () => {
+    const message = `${url.origin} sent nothing for ${stallMs / 1_000} seconds.`;
+    (response ?? sent).destroy(new AgentError("download_failed", message));
+  });
   sent.on("error", (cause) =>
     reject(
       cause instanceof AgentError

@@ -86,10 +86,11 @@ export class HomeAgents {
     const folder = join(home, "agents");
     this.catalogue = catalogue;
     this.serversFor = serversFor;
-    const { offline } = file;
+    const { offline, require_checksums: requireChecksums } = file;
     const environment = offline ? { ...process.env, ...OFFLINE } : process.env;
     this.registry = new RegistrySource({ folder, environment, offline });
-    this.installer = new Installer({ folder, catalogue, environment, offline, registry: this.registry });
+    const { registry } = this;
+    this.installer = new Installer({ folder, catalogue, environment, offline, requireChecksums, registry });
     this.stamps = new Stamps(folder);
     this.probes = new ProbeCache(folder);
     this.added = addedIn(file);

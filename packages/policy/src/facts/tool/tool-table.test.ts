@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { loadToolTables, toolTables } from "./tool-table.ts";
+import { loadToolTables, toolTables } from "./tool-call.ts";
 
 describe("tool tables", () => {
   it("come with the package for the agents of the catalogue", () => {

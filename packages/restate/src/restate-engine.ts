@@ -1,0 +1,203 @@
+import { randomUUID } from "node:crypto";
+import {
+  type EngineRun,
+  JournalEngine,
+  type JournalSeal,
+  type Orchestration,
+  type RunEngine,
+  type RunJournal,
+} from "@reins/graph";
+import { errorMessage, sleep, systemClock } from "@reins/kit";
+import { z } from "zod";
+import { Carrier } from "./carrier.ts";
+import { Endpoint } from "./endpoint.ts";
+import { RestateApi, type RestateAddress, RestateError } from "./restate-api.ts";
+import { type Sending, type ServiceNames, serviceNames, services } from "./services.ts";
+
+/** How Reins and Restate reach each other. */
+export interface RestateSettings extends RestateAddress {
+  /** Where this process listens for Restate. */
+  readonly host: string;
+  readonly port: number;
+  /** The address at which Restate reaches it, or any other process of the same home; by default where it listens. */
+  readonly advertise?: string | undefined;
+  /** The public keys of Restate; needed where it is not listened on loopback. */
+  readonly identityKeys: readonly string[];
+}
+
+export interface RestateEngineOptions<Input, Result> {
+  readonly settings: RestateSettings;
+  /** The same for every process that runs the same, and for no other. */
+  readonly name: string;
+  readonly orchestrate: Orchestration<Input, Result>;
+  /** Where all processes store what runs did. */
+  readonly journal: RunJournal<Input, Result>;
+  /** Seals what Restate gets to keep. */
+  readonly seal: JournalSeal;
+  /** Called when a run has to wait for Restate, and with `undefined` when it no longer does. */
+  readonly onWait?: ((run: string, reason: string | undefined) => void) | undefined;
+  /** Receives errors of background work. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+/** The pause between two looks at whether Restate answers, and at whether a run of another process has ended. */
+const CHECK_MS = 2_000;
+const LOOK_MS = 50;
+
+/**
+ * Has a Restate server carry runs: it decides which process runs one, has another continue it when that is gone, and
+ * keeps what is sent to it. What a run did lies in the journal, and no second time in Restate.
+ */
+export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
+  readonly #options: RestateEngineOptions<Input, Result>;
+  readonly #api: RestateApi;
+  readonly #names: ServiceNames;
+  readonly #carrier: Carrier<Input, Result>;
+  readonly #local: JournalEngine<Input, Result>;
+  readonly #closed = new AbortController();
+  #endpoint: Promise<Endpoint> | undefined;
+  #watching: Promise<void> | undefined;
+  #outage: string | undefined = "it was not asked yet";
+
+  constructor(options: RestateEngineOptions<Input, Result>) {
+    this.#options = options;
+    const { settings, name, orchestrate, journal, seal, onWait = () => undefined } = options;
+    this.#api = new RestateApi(settings);
+    this.#names = serviceNames(name);
+    this.#carrier = new Carrier({ seal, onWait });
+    this.#local = new JournalEngine({
+      orchestrate,
+      journal: this.#carrier.journal(journal),
+      children: this,
+    });
+    this.#carrier.carryIn(this.#local);
+  }
+
+  /** Why Restate carries no runs now; `undefined` while it does. */
+  get outage(): string | undefined {
+    return this.#outage;
+  }
+
+  /** Listens for Restate, has it call this process, and keeps doing so. Where it does not answer, runs wait. */
+  async resume(): Promise<void> {
+    await this.#listen();
+    this.#watching ??= this.#watch();
+  }
+
+  async start(run: string, input: Input): Promise<void> {
+    const { journal } = this.#options;
+    if (await journal.load(run)) return;
+    await journal.create(run, input);
+    try {
+      await this.#call(run, "start");
+    } catch (error) {
+      // It may have arrived all the same. What could not begin does not begin later.
+      if (this.#local.isUnderWay(run)) return;
+      await journal.end(run, { state: "failed", error: `it could not begin: ${errorMessage(error)}` });
+      throw error;
+    }
+  }
+
+  async send(run: string, name: string, value: unknown, { reopen = false } = {}): Promise<boolean> {
+    const { journal } = this.#options;
+    const journaled = await journal.load(run);
+    if (!journaled) return false;
+    const begins = reopen && !journaled.isCanceled && journaled.end?.state !== "failed";
+    const sealed = this.#carrier.sealed(run, name, value);
+    const earlier = [...journaled.entries.keys()].filter((entry) => entry.startsWith(`sent/${name}/`)).length;
+    const number = await this.#send(run, { sealed, name, earlier, begins });
+    if (number === null) return false;
+    if (journaled.end) await this.#received(run, `sent/${name}/${number}`);
+    return true;
+  }
+
+  async cancel(run: string): Promise<boolean> {
+    // Where it runs, it is canceled whether Restate answers or not.
+    if (await this.#local.cancel(run)) return true;
+    return (await this.#send(run, { sealed: this.#carrier.sealed(run, undefined, null) })) !== null;
+  }
+
+  find(run: string): Promise<EngineRun<Result> | undefined> {
+    return this.#local.find(run);
+  }
+
+  async ended(run: string): Promise<Result> {
+    const { signal } = this.#closed;
+    while ((await this.find(run))?.state === "running" && !this.#local.isUnderWay(run)) {
+      if (signal.aborted) throw new Error("the engine is closed; the run is continued by the next one");
+      await sleep(LOOK_MS, systemClock, signal);
+    }
+    return this.#local.ended(run);
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort();
+    this.#carrier.close();
+    await this.#local.close();
+    const endpoint = await this.#endpoint?.catch(() => undefined);
+    await endpoint?.close();
+    await this.#watching;
+  }
+
+  #listen(): Promise<Endpoint> {
+    const { settings, onError = () => undefined } = this.#options;
+    this.#endpoint ??= Endpoint.open(settings, {
+      services: services(this.#names, this.#carrier),
+      logger: ({ level }, message, ...more) => {
+        const isOver = this.#closed.signal.aborted;
+        if (level === "error" && !isOver) onError(new RestateError("unavailable", [message, ...more].join(" ")));
+      },
+    });
+    return this.#endpoint;
+  }
+
+  /** Has Restate know this process, and begins what it does not have, whenever it is there again. */
+  async #watch(): Promise<void> {
+    const { signal } = this.#closed;
+    const { onError = () => undefined } = this.#options;
+    for (let isKnown = false; !signal.aborted; ) {
+      try {
+        await this.#api.check(signal);
+        if (!isKnown) await this.#register();
+        isKnown = true;
+        this.#outage = undefined;
+      } catch (error) {
+        isKnown = false;
+        const outage = errorMessage(error);
+        if (!signal.aborted && this.#outage !== outage) onError(error);
+        this.#outage = outage;
+      }
+      await sleep(CHECK_MS, systemClock, signal);
+    }
+  }
+
+  async #register(): Promise<void> {
+    const { settings, journal } = this.#options;
+    const { host } = settings;
+    const { port } = await this.#listen();
+    const own = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+    await this.#api.register(settings.advertise ?? own, this.#closed.signal);
+    for (const run of await journal.unfinished()) await this.#call(run, "startAgain");
+  }
+
+  /** Resolves when a run that had ended has what reopens it: until then its journal has the end of before. */
+  async #received(run: string, entry: string): Promise<void> {
+    const { signal } = this.#closed;
+    while (!signal.aborted && !(await this.#options.journal.load(run))?.entries.has(entry))
+      await sleep(LOOK_MS, systemClock, signal);
+  }
+
+  async #send(run: string, sending: Sending): Promise<number | null> {
+    return z.number().nullable().parse(await this.#call(run, "send", sending));
+  }
+
+  async #call(key: string, handler: string, body?: Sending): Promise<unknown> {
+    await this.#listen();
+    return this.#api.call(
+      { object: this.#names.inbox, key, handler },
+      body,
+      randomUUID(),
+      this.#closed.signal,
+    );
+  }
+}

@@ -31,6 +31,8 @@ interface Waiting {
 
 /** What this process knows of a run that Restate has it carry. */
 interface Carried {
+  /** What Restate carries it by now; messages are counted from its beginning. */
+  turn: string | undefined;
   waiting: readonly Waiting[];
   count: number;
   handed: number;
@@ -95,8 +97,8 @@ export class Carrier<Input, Result> {
   }
 
   /** Resolves with the next thing that Restate has to store; continues the run if it is not under way. */
-  async next(run: string): Promise<Mark> {
-    const carried = this.#of(run);
+  async next(run: string, turn: string): Promise<Mark> {
+    const carried = this.#of(run, turn);
     while (!this.#isClosed) {
       const { failure, changed } = carried;
       carried.failure = undefined;
@@ -135,8 +137,8 @@ export class Carrier<Input, Result> {
   }
 
   /** Hands messages to a run, in their order; those that it has got already change nothing. */
-  deliver(run: string, messages: readonly Message[]): void {
-    const carried = this.#of(run);
+  deliver(run: string, turn: string, messages: readonly Message[]): void {
+    const carried = this.#of(run, turn);
     for (const message of messages) {
       if (message.seq <= carried.handed) continue;
       carried.handed = message.seq;
@@ -204,11 +206,12 @@ export class Carrier<Input, Result> {
     carried.changed = Promise.withResolvers();
   }
 
-  #of(run: string): Carried {
+  #of(run: string, turn?: string): Carried {
     const known = this.#runs.get(run);
+    if (known && turn !== undefined && known.turn !== turn) Object.assign(known, { turn, handed: 0, delivered: 0 });
     if (known) return known;
     const carried: Carried = {
-      ...{ waiting: [], count: 0, handed: 0, delivered: 0, failure: undefined },
+      ...{ turn, waiting: [], count: 0, handed: 0, delivered: 0, failure: undefined },
       delivering: Promise.resolve(),
       changed: Promise.withResolvers(),
     };

@@ -177,7 +177,7 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
     const { port } = await this.#listen();
     const own = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
     await this.#api.register(settings.advertise ?? own, this.#closed.signal);
-    for (const run of await journal.unfinished()) await this.#call(run, "startAgain");
+    for (const run of await journal.unfinished()) await this.#call(run, "start");
   }
 
   /** Resolves when a run that had ended has what reopens it: until then its journal has the end of before. */

@@ -32,9 +32,10 @@ export const Sending = z.object({
 });
 export type Sending = z.input<typeof Sending>;
 
-/** What an inbox keeps. */
+/** What an inbox keeps of a run that is under way; of others it keeps nothing. */
 interface Inbox {
-  readonly isOver: boolean;
+  /** What Restate carries the run by, from its beginning or reopening to its end. */
+  readonly turn: string;
   /** Messages that the run may not have got. */
   readonly mail: readonly Message[];
   readonly last: number;
@@ -44,7 +45,14 @@ interface Inbox {
   readonly listener?: string | undefined;
 }
 
-const NEW: Inbox = { isOver: false, mail: [], last: 0, numbers: {} };
+interface Listening {
+  readonly turn: string;
+  /** The last message that the run has got. */
+  readonly after: number;
+  /** An awakeable, resolved with what comes next where nothing is there. */
+  readonly listener: string;
+}
+
 /** The most messages that wait for a run. */
 const MOST_MAIL = 1_000;
 /** After so many marks an invocation hands the run to a new one: Restate replays all of them after a failure. */
@@ -53,19 +61,23 @@ const MOST_MARKS = 1_000;
 const FOREVER = { days: 3_650 };
 
 const RETRY = { initialInterval: 100, exponentiationFactor: 2, maxInterval: 2_000 };
-const OPTIONS = { retryPolicy: RETRY, inactivityTimeout: FOREVER };
+const OPTIONS = { retryPolicy: RETRY, inactivityTimeout: FOREVER, journalRetention: 0 };
 
 /** The objects by which Restate carries runs: it calls them in a process that serves them. */
 export function services<Input, Result>(names: ServiceNames, carrier: Carrier<Input, Result>) {
-  const begin = (ctx: ObjectContext) =>
-    ctx.genericSend({ service: names.run, method: "carry", key: ctx.key, parameter: new Uint8Array() });
   const read = async (ctx: ObjectContext) => (await ctx.get<Inbox>("inbox")) ?? undefined;
+  const carryOn = (ctx: ObjectContext, turn: string) =>
+    ctx.objectSendClient<{ carry: typeof carry }>({ name: names.run }, ctx.key).carry(turn);
+  const newInbox = (ctx: ObjectContext): Inbox => ({
+    turn: ctx.rand.uuidv4(),
+    ...{ mail: [], last: 0, numbers: {} },
+  });
 
-  const start = async (ctx: ObjectContext, again: boolean): Promise<void> => {
-    const inbox = await read(ctx);
-    if (inbox && !(inbox.isOver && again)) return;
-    ctx.set("inbox", { ...(inbox ?? NEW), isOver: false });
-    begin(ctx);
+  /** Has a run carried. If it is already, that changes nothing, unless its invocation was removed in Restate. */
+  const start = async (ctx: ObjectContext): Promise<void> => {
+    const inbox = (await read(ctx)) ?? newInbox(ctx);
+    ctx.set("inbox", inbox);
+    carryOn(ctx, inbox.turn);
   };
 
   /** Adds a message; returns its place among those of its name. `null` for a run that is not under way, and does not begin. */
@@ -74,20 +86,17 @@ export function services<Input, Result>(names: ServiceNames, carrier: Carrier<In
     // Only a Reins of this home has the key.
     if (!sending || !isSealed(sending, ctx.key)) throw new TerminalError("not sealed by this Reins");
     const { sealed, name, earlier, begins } = sending;
-    const inbox = await read(ctx);
-    const isUnderWay = inbox !== undefined && !inbox.isOver;
-    if (!isUnderWay && !begins) return null;
-    const { mail, last, numbers, listener } = inbox ?? NEW;
-    if (mail.length >= MOST_MAIL) throw new TerminalError("too many messages wait for the run");
-    const number = name === undefined ? 0 : Math.max(numbers[name] ?? 0, earlier) + 1;
-    const message = { seq: last + 1, sealed, ...(name !== undefined && { name, number }) };
-    const added = [...mail, message];
-    ctx.set("inbox", {
-      ...{ isOver: false, mail: added, last: message.seq },
-      numbers: name === undefined ? numbers : { ...numbers, [name]: number },
-    });
-    if (isUnderWay && listener !== undefined) ctx.resolveAwakeable(listener, added);
-    if (!isUnderWay) begin(ctx);
+    const known = await read(ctx);
+    if (!known && !begins) return null;
+    const inbox = known ?? newInbox(ctx);
+    if (inbox.mail.length >= MOST_MAIL) throw new TerminalError("too many messages wait for the run");
+    const number = name === undefined ? 0 : Math.max(inbox.numbers[name] ?? 0, earlier) + 1;
+    const seq = inbox.last + 1;
+    const mail = [...inbox.mail, { seq, sealed, ...(name !== undefined && { name, number }) }];
+    const numbers = name === undefined ? inbox.numbers : { ...inbox.numbers, [name]: number };
+    ctx.set("inbox", { turn: inbox.turn, mail, last: seq, numbers });
+    if (inbox.listener !== undefined) ctx.resolveAwakeable(inbox.listener, mail);
+    if (!known) carryOn(ctx, inbox.turn);
     return number;
   };
   const isSealed = (message: Pick<Message, "name" | "sealed">, run: string) => {
@@ -99,68 +108,75 @@ export function services<Input, Result>(names: ServiceNames, carrier: Carrier<In
     }
   };
 
-  /** The messages after one, which the run has got; where there is none, the next resolves an awakeable. */
+  /** The messages after one, which the run has got. `null` for a turn that is over. */
   const listen = async (
     ctx: ObjectContext,
-    { after, listener }: { after: number; listener: string },
-  ): Promise<readonly Message[]> => {
-    const inbox = (await read(ctx)) ?? NEW;
+    { turn, after, listener }: Listening,
+  ): Promise<readonly Message[] | null> => {
+    const inbox = await read(ctx);
+    if (inbox?.turn !== turn) return null;
     const mail = inbox.mail.filter(({ seq }) => seq > after);
     ctx.set("inbox", { ...inbox, mail, listener: mail.length === 0 ? listener : undefined });
     return mail;
   };
 
   /** Whether a run that has come to its end is over: no message came after the last that it has got. */
-  const end = async (ctx: ObjectContext, { after }: { after: number }): Promise<boolean> => {
-    const inbox = (await read(ctx)) ?? NEW;
-    const mail = inbox.mail.filter(({ seq }) => seq > after);
-    const isOver = mail.length === 0;
-    ctx.set("inbox", { ...inbox, mail, isOver, ...(isOver && { listener: undefined }) });
-    return isOver;
+  const end = async (ctx: ObjectContext, { turn, after }: Omit<Listening, "listener">): Promise<boolean> => {
+    const inbox = await read(ctx);
+    if (inbox?.turn !== turn) return true;
+    if (inbox.mail.some(({ seq }) => seq > after)) return false;
+    ctx.clear("inbox");
+    return true;
   };
 
   const inbox = object({
     name: names.inbox,
     handlers: {
-      start: (ctx: ObjectContext) => start(ctx, false),
-      startAgain: (ctx: ObjectContext) => start(ctx, true),
+      start,
       send,
       listen: handlers.object.exclusive({ ingressPrivate: true }, listen),
       end: handlers.object.exclusive({ ingressPrivate: true }, end),
     },
-    options: { ...OPTIONS, journalRetention: 0, idempotencyRetention: { minutes: 10 } },
+    options: { ...OPTIONS, idempotencyRetention: { minutes: 10 } },
   });
 
   /** Gives the run what has come for it; returns the last of that, and what comes next. */
-  const listening = async (ctx: ObjectContext, after: number) => {
+  const listening = async (ctx: ObjectContext, turn: string, after: number) => {
     for (let last = after; ; ) {
       const { id, promise } = ctx.awakeable<readonly Message[]>();
-      const there = await ctx.objectClient(inbox, ctx.key).listen({ after: last, listener: id });
+      const there = await ctx.objectClient(inbox, ctx.key).listen({ turn, after: last, listener: id });
+      if (!there) return undefined;
       if (there.length === 0) return { last, mail: promise };
-      carrier.deliver(ctx.key, there);
+      carrier.deliver(ctx.key, turn, there);
       last = there.at(-1)?.seq ?? last;
     }
   };
 
   /** Carries a run to its end in this process, one mark after the other. */
-  const carry = async (ctx: ObjectContext): Promise<void> => {
+  const carry = async (ctx: ObjectContext, turn: string): Promise<void> => {
     const { key } = ctx;
-    let { last, mail } = await listening(ctx, 0);
-    const next = () => ctx.run("mark", () => carrier.next(key));
-    let marking = next();
-    for (let marks = 1; ; ) {
+    const next = () => ctx.run("mark", () => carrier.next(key, turn));
+    let listened = await listening(ctx, turn, 0);
+    let marking = listened && next();
+    for (let marks = 1; listened && marking; ) {
+      const { last, mail } = listened;
       const event = await either(marking, mail);
       if ("mail" in event) {
-        carrier.deliver(key, event.mail);
-        ({ last, mail } = await listening(ctx, event.mail.at(-1)?.seq ?? last));
+        carrier.deliver(key, turn, event.mail);
+        listened = await listening(ctx, turn, event.mail.at(-1)?.seq ?? last);
         continue;
       }
       const { mark } = event;
       const hasAll = mark.delivered >= last;
-      if (mark.isEnd && hasAll && (await ctx.objectClient(inbox, key).end({ after: last })))
-        return carrier.over(key, mark);
+      if (mark.isEnd && hasAll && (await ctx.objectClient(inbox, key).end({ turn, after: last }))) {
+        carrier.over(key, mark);
+        return;
+      }
       carrier.store(key, mark);
-      if (marks >= MOST_MARKS && hasAll) return begin(ctx), undefined;
+      if (marks >= MOST_MARKS && hasAll) {
+        carryOn(ctx, turn);
+        return;
+      }
       marks += 1;
       marking = next();
     }

@@ -16,6 +16,7 @@ import { type Harness, type Principal, SupervisorError } from "@reins/supervisor
 import type { Hub } from "../hub/hub.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { type SummarizerSettings, summarizerOf } from "./agent-executors.ts";
+import type { OpenDurableEngine } from "./durable-engine.ts";
 import type { RunExecutor } from "./executor.ts";
 import type { GraphRun, GraphRunListener } from "./graph-run.ts";
 import { recordUnknown } from "./open-verdicts.ts";
@@ -66,6 +67,8 @@ export interface GraphSettings {
   readonly open?: number | undefined;
   /** Sums up long results for models; without one they are cut. */
   readonly summarizer?: SummarizerSettings | undefined;
+  /** Opens what carries durable runs; without one the embedded engine does. */
+  readonly openDurable?: OpenDurableEngine | undefined;
 }
 
 /**
@@ -94,7 +97,7 @@ export class GraphRuns {
   constructor(options: GraphRunsOptions) {
     this.#options = options;
     const { harness, onError, settings = {}, caughtUpWithKills } = options;
-    const { open: mostOpen, parallel, calls, summarizer } = settings;
+    const { open: mostOpen, parallel, calls, summarizer, openDurable } = settings;
     const display = new RunDisplay(options);
     const artifacts = new SealedArtifacts(new ArtifactStore(join(harness.home, "artifacts")));
     const onChange = (run: GraphRun) => display.changed(run);
@@ -105,7 +108,7 @@ export class GraphRuns {
     const preparation = new ActionPreparation({ places, executors, references });
     this.#orchestrator = new RunOrchestrator({
       ...{ harness, store, preparation, display, artifacts, onError },
-      ...{ parallel, calls, summarize: summarizer && summarizerOf(options.subagents, summarizer) },
+      ...{ parallel, calls, openDurable, summarize: summarizer && summarizerOf(options.subagents, summarizer) },
       register: (run) => this.#register(run),
       settleEarlier: (run, children) => this.#settleEarlier(run, children),
       ...{ onOver: (run: GraphRun) => this.#forget(run), caughtUpWithKills },
@@ -118,6 +121,11 @@ export class GraphRuns {
     this.#executors = executors;
     this.#references = references;
     this.#preparation = preparation;
+  }
+
+  /** Why durable runs wait; `undefined` while nothing is known to hold them. */
+  get outage(): string | undefined {
+    return this.#orchestrator.outage;
   }
 
   /** Continues the durable runs of an earlier process; others have failed with it. */

@@ -4,6 +4,7 @@ import {
   hasEnded,
   JournalEngine,
   ProtocolError,
+  type RunEngine,
   type RunResult,
   type RunScope,
   runGraph,
@@ -12,6 +13,7 @@ import {
 import { errorMessage, isRecord, settlesWithin } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { Summarize } from "./agent-executors.ts";
+import type { DurableEngine, OpenDurableEngine } from "./durable-engine.ts";
 import type { PerformedAction } from "./executor.ts";
 import { type GraphRun, runKey } from "./graph-run.ts";
 import { allowedName, attemptAction, type EarlierAttempt, performedName } from "./perform-action.ts";
@@ -37,6 +39,8 @@ export interface RunOrchestratorOptions {
   readonly parallel?: number | undefined;
   /** The most attempts of a run. */
   readonly calls?: number | undefined;
+  /** Opens what carries durable runs; without one the embedded engine does. */
+  readonly openDurable?: OpenDurableEngine | undefined;
   /** Called when a run begins or continues; what it returns, when it ends. */
   readonly register: (run: GraphRun) => Promise<() => void>;
   /**
@@ -61,11 +65,12 @@ const GRACE_MS = 2_000;
 /** The most characters that the results of all attempts of a run have together: its journal keeps them until it is over. */
 const MOST_KEPT = 32 << 20;
 
-/** Has runs scheduled by the embedded engine, and each attempt decided, performed and recorded. */
+/** Has runs scheduled by an engine, and each attempt decided, performed and recorded. */
 export class RunOrchestrator {
   readonly #options: RunOrchestratorOptions;
   readonly #journal: RecordedJournal<RunKey, RunResult>;
-  readonly #engine: JournalEngine<RunKey, RunResult>;
+  readonly #embedded: JournalEngine<RunKey, RunResult>;
+  readonly #durable: DurableEngine<RunKey, RunResult> | undefined;
   readonly #stop = new AbortController();
   /** Effects that are under way. */
   readonly #performing = new Set<Promise<unknown>>();
@@ -76,14 +81,22 @@ export class RunOrchestrator {
 
   constructor(options: RunOrchestratorOptions) {
     this.#options = options;
-    const { harness, store } = options;
-    this.#journal = new RecordedJournal({
-      ...{ harness, stopping: this.#stop.signal },
+    const { harness, store, openDurable, onError } = options;
+    const onWait = (run: string, reason: string | undefined) => store.active.get(run)?.hold(reason);
+    const journal = new RecordedJournal<RunKey, RunResult>({
+      ...{ harness, stopping: this.#stop.signal, onWait },
       isDurable: (run) => store.active.get(run)?.graph.isDurable ?? true,
-      onWait: (run, reason) => store.active.get(run)?.hold(reason),
     });
+    this.#journal = journal;
     const orchestrate = (key: RunKey, scope: RunScope) => this.#orchestrate(key, scope);
-    this.#engine = new JournalEngine({ orchestrate, journal: this.#journal });
+    this.#embedded = new JournalEngine({ orchestrate, journal });
+    const parts = { orchestrate, journal, seal: harness.vault, origin: harness.ledger.origin };
+    this.#durable = openDurable?.({ ...parts, onWait, onError });
+  }
+
+  /** Why durable runs wait; `undefined` while nothing is known to hold them. */
+  get outage(): string | undefined {
+    return this.#durable?.outage;
   }
 
   /** Aborts when Reins stops. */
@@ -95,9 +108,10 @@ export class RunOrchestrator {
   async resume(): Promise<void> {
     const left = await this.#unfinished();
     for (const run of left) this.#options.store.active.set(run.key, run);
-    await this.#engine.resume();
     // A process that ended before it wrote the journal of a run began nothing of it.
-    for (const run of left) await this.#start(run);
+    for (const { key, id, declared } of left)
+      await this.#journal.create(key, { tenant: declared.tenant, run: id });
+    await (this.#durable ?? this.#embedded).resume();
   }
 
   /** Runs a graph that was validated and stored, once it was shown. One that cannot begin has failed. */
@@ -118,10 +132,11 @@ export class RunOrchestrator {
   /** Cancels a run; resolves when it is over. */
   async cancel(run: GraphRun): Promise<void> {
     await this.#begun(run);
-    const canceling = this.#engine.cancel(run.key);
+    const engine = this.#engineOf(run);
+    const canceling = engine.cancel(run.key);
     this.#canceling.set(run.key, canceling);
     await canceling.finally(() => this.#canceling.delete(run.key));
-    await this.#engine.ended(run.key).catch(() => undefined);
+    await engine.ended(run.key).catch(() => undefined);
   }
 
   /** Sends a control to a run; one that has failed or is blocked continues with it. */
@@ -137,7 +152,7 @@ export class RunOrchestrator {
       store.active.set(run.key, run);
       run.reopen();
     }
-    const sending = sendControl(this.#engine, run.key, control);
+    const sending = sendControl(this.#engineOf(run), run.key, control);
     if (wasOver) this.#begins(run, sending);
     if (await sending) return run;
     if (wasOver) run.end(status, now(), reason);
@@ -154,7 +169,11 @@ export class RunOrchestrator {
     );
     if (isBusy) await settlesWithin(ending, GRACE_MS);
     this.#stop.abort(new Error("Reins is stopping"));
-    await this.#engine.close();
+    await Promise.all([this.#embedded.close(), this.#durable?.close()]);
+  }
+
+  #engineOf({ graph }: GraphRun): RunEngine<RunKey, RunResult> {
+    return (graph.isDurable ? this.#durable : undefined) ?? this.#embedded;
   }
 
   #begins({ key }: GraphRun, beginning: Promise<unknown>): void {
@@ -166,8 +185,9 @@ export class RunOrchestrator {
     await this.#beginning.get(key);
   }
 
-  async #start({ key, id, declared: { tenant } }: GraphRun): Promise<void> {
-    await this.#engine.start(key, { tenant, run: id });
+  async #start(run: GraphRun): Promise<void> {
+    const { key, id, declared } = run;
+    await this.#engineOf(run).start(key, { tenant: declared.tenant, run: id });
   }
 
   /** The durable runs of an earlier process; ends the others. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { BlockList, isIPv6 } from "node:net";
 import { Duplex } from "node:stream";
 import type { Clock } from "./async.ts";
 import { ByteBuffer } from "./lines.ts";
@@ -217,4 +218,18 @@ export function rateHeaders(name: string, state: RateState): Readonly<Record<str
     "ratelimit-policy": `"${name}";q=${limit};w=${windowMs / 1_000}`,
     ratelimit: `"${name}";r=${remaining};t=${Math.ceil(resetMs / 1_000)}`,
   };
+}
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+/**
+ * Whether only this machine can reach a host, also in the form of a URL. Names other than `localhost` may mean
+ * anything.
+ */
+export function isLoopback(host: string): boolean {
+  if (host.toLowerCase() === "localhost") return true;
+  const address = host.replace(/^\[(.*)\]$/, "$1");
+  return loopback.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }

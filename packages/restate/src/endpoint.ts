@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer, type Http2Server, type Http2Session } from "node:http2";
+import { isLoopback } from "@reins/kit";
 import { createEndpointHandler, type EndpointOptions } from "@restatedev/restate-sdk";
 import { RestateError } from "./restate-api.ts";
 
@@ -10,8 +11,6 @@ export interface EndpointAddress {
   /** The public keys of the Restate servers that may call; with them every other caller is refused. */
   readonly identityKeys: readonly string[];
 }
-
-const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/;
 
 /** Serves the objects of Restate over HTTP/2. Who may call it can have runs continued, so it needs a signature off loopback. */
 export class Endpoint {
@@ -31,7 +30,7 @@ export class Endpoint {
     { host, port, identityKeys }: EndpointAddress,
     { services, logger }: Required<Pick<EndpointOptions, "services" | "logger">>,
   ): Promise<Endpoint> {
-    if (identityKeys.length === 0 && !LOOPBACK.test(host))
+    if (identityKeys.length === 0 && !isLoopback(host))
       throw new RestateError(
         "refused",
         `Restate may call ${host} only with identity keys: anyone who reaches it could have runs continued`,

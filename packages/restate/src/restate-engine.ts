@@ -57,7 +57,7 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
   readonly #closed = new AbortController();
   #endpoint: Promise<Endpoint> | undefined;
   #watching: Promise<void> | undefined;
-  #outage: string | undefined = "it was not asked yet";
+  #outage: string | undefined;
 
   constructor(options: RestateEngineOptions<Input, Result>) {
     this.#options = options;
@@ -73,7 +73,7 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
     this.#carrier.carryIn(this.#local);
   }
 
-  /** Why Restate carries no runs now; `undefined` while it does. */
+  /** Why Restate carries no runs now; `undefined` while it does, and until it was asked. */
   get outage(): string | undefined {
     return this.#outage;
   }

@@ -87,6 +87,7 @@ export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
   "packages/kit/test/tar.ts",
   "packages/mcp/system/fixtures/home.ts",
   "packages/mcp/system/fixtures/raw-agent.ts",
+  "packages/restate/test/restate-server.ts",
   "packages/runner/test/agents.ts",
   "packages/runner/test/bubblewrap.ts",
   "packages/runner/test/with-sandbox.ts",

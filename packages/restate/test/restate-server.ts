@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -119,9 +119,14 @@ export class RestateServer {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  /** What it wrote to its log. */
-  get log(): string {
-    return this.#said;
+  /** Whether a text is in anything that it has stored or written to its log, once it is ended. */
+  async holds(text: string): Promise<boolean> {
+    await this.kill();
+    if (this.#said.includes(text)) return true;
+    const files = await readdir(this.#folder, { recursive: true, withFileTypes: true });
+    for (const file of files.filter((one) => one.isFile()))
+      if ((await readFile(join(file.parentPath, file.name))).includes(text)) return true;
+    return false;
   }
 
   async #answers(): Promise<boolean> {

@@ -44,10 +44,14 @@ export class RestateApi {
   }
 
   /** Calls a handler once, however often the request has to be sent; returns its answer. */
-  async call(target: Target, body: unknown, id: string, signal: AbortSignal): Promise<unknown> {
+  async call(
+    target: Target,
+    body: unknown,
+    { id, signal, isPatient }: { id: string; signal: AbortSignal; isPatient: boolean },
+  ): Promise<unknown> {
     const { object, key, handler } = target;
     const url = `${trimmed(this.#address.ingress)}/${object}/${encodeURIComponent(key)}/${handler}`;
-    const until = systemClock.now().getTime() + PATIENCE_MS;
+    const until = systemClock.now().getTime() + (isPatient ? PATIENCE_MS : 0);
     for (let failures = 1; ; failures += 1) {
       try {
         return await this.#request("POST", url, { body, headers: { "idempotency-key": id }, signal });

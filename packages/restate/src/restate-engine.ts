@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import {
   type EngineRun,
   JournalEngine,
+  type JournaledRun,
   type JournalSeal,
   type Orchestration,
   type RunEngine,
@@ -43,6 +44,7 @@ export interface RestateEngineOptions<Input, Result> {
 /** The pause between two looks at whether Restate answers, and at whether a run of another process has ended. */
 const CHECK_MS = 2_000;
 const LOOK_MS = 50;
+const MOST_LOOKS = 200;
 
 /**
  * Has a Restate server carry runs: it decides which process runs one, has another continue it when that is gone, and
@@ -68,7 +70,11 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
     this.#local = new JournalEngine({
       orchestrate,
       journal: this.#carrier.journal(journal),
-      children: this,
+      children: {
+        start: (run, input) => this.#startChild(run, input),
+        cancel: (run) => this.cancel(run),
+        ended: (run) => this.ended(run),
+      },
     });
     this.#carrier.carryIn(this.#local);
   }
@@ -93,6 +99,7 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
     } catch (error) {
       // It may have arrived all the same. What could not begin does not begin later.
       if (this.#local.isUnderWay(run)) return;
+      if (this.#closed.signal.aborted) throw error;
       await journal.end(run, { state: "failed", error: `it could not begin: ${errorMessage(error)}` });
       throw error;
     }
@@ -107,14 +114,20 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
     const earlier = [...journaled.entries.keys()].filter((entry) => entry.startsWith(`sent/${name}/`)).length;
     const number = await this.#send(run, { sealed, name, earlier, begins });
     if (number === null) return false;
-    if (journaled.end) await this.#received(run, `sent/${name}/${number}`);
+    // Until it has what reopens it, its journal has the end of before.
+    if (journaled.end) await this.#sees(run, ({ entries }) => entries.has(`sent/${name}/${number}`));
     return true;
   }
 
   async cancel(run: string): Promise<boolean> {
     // Where it runs, it is canceled whether Restate answers or not.
     if (await this.#local.cancel(run)) return true;
-    return (await this.#send(run, { sealed: this.#carrier.sealed(run, undefined, null) })) !== null;
+    const { journal } = this.#options;
+    const sealed = this.#carrier.sealed(run, undefined, null);
+    if ((await this.#send(run, { sealed })) === null) return false;
+    const isStored = await this.#sees(run, ({ isCanceled, end }) => isCanceled || end !== undefined);
+    if (!isStored) await journal.cancel(run);
+    return true;
   }
 
   find(run: string): Promise<EngineRun<Result> | undefined> {
@@ -137,6 +150,20 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
     const endpoint = await this.#endpoint?.catch(() => undefined);
     await endpoint?.close();
     await this.#watching;
+  }
+
+  /** A child of a run that is under way begins as soon as Restate answers. */
+  async #startChild(run: string, input: Input): Promise<void> {
+    await this.#options.journal.create(run, input);
+    for (const { signal } = this.#closed; ; ) {
+      try {
+        await this.#call(run, "start");
+        return;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        await sleep(CHECK_MS, systemClock, signal);
+      }
+    }
   }
 
   #listen(): Promise<Endpoint> {
@@ -180,11 +207,18 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
     for (const run of await journal.unfinished()) await this.#call(run, "start");
   }
 
-  /** Resolves when a run that had ended has what reopens it: until then its journal has the end of before. */
-  async #received(run: string, entry: string): Promise<void> {
+  /** Whether the journal of a run comes to show something soon: the process that carries it has what was sent then. */
+  async #sees(
+    run: string,
+    isThere: (journaled: JournaledRun<Input, Result>) => boolean,
+  ): Promise<boolean> {
     const { signal } = this.#closed;
-    while (!signal.aborted && !(await this.#options.journal.load(run))?.entries.has(entry))
+    for (let looks = 0; looks < MOST_LOOKS && !signal.aborted; looks += 1) {
+      const journaled = await this.#options.journal.load(run);
+      if (journaled && isThere(journaled)) return true;
       await sleep(LOOK_MS, systemClock, signal);
+    }
+    return false;
   }
 
   async #send(run: string, sending: Sending): Promise<number | null> {
@@ -193,11 +227,10 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
 
   async #call(key: string, handler: string, body?: Sending): Promise<unknown> {
     await this.#listen();
-    return this.#api.call(
-      { object: this.#names.inbox, key, handler },
-      body,
-      randomUUID(),
-      this.#closed.signal,
-    );
+    const { signal } = this.#closed;
+    // A server that is known to be away is not waited for.
+    const isPatient = this.#outage === undefined;
+    const target = { object: this.#names.inbox, key, handler };
+    return this.#api.call(target, body, { id: randomUUID(), signal, isPatient });
   }
 }

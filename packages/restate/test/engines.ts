@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Orchestration } from "@reins/graph";
-import { RestateEngine } from "../src/restate-engine.ts";
+import type { JournalSeal, Orchestration } from "@reins/graph";
+import { RestateEngine, type RestateSettings } from "../src/restate-engine.ts";
 import { freePort, type RestateServer } from "./restate-server.ts";
 import { SharedJournal } from "./shared-journal.ts";
 
@@ -31,13 +31,16 @@ export class Engines {
     return new Engines(restate, folder, await freePort(), `Test${process.pid}n${Engines.#count}`);
   }
 
-  open(orchestrate: Orchestration<unknown, unknown>): RestateEngine<unknown, unknown> {
+  open(
+    orchestrate: Orchestration<unknown, unknown>,
+    more: Partial<RestateSettings> = {},
+  ): RestateEngine<unknown, unknown> {
     const journal = new SharedJournal(this.path);
     const { ingress, admin, identityKey } = this.#restate;
     const engine = new RestateEngine({
-      settings: { ingress, admin, host: "127.0.0.1", port: this.port, identityKeys: [identityKey] },
+      settings: { ingress, admin, host: "127.0.0.1", port: this.port, identityKeys: [identityKey], ...more },
       ...{ name: this.name, orchestrate, journal },
-      seal: { seal: (place, text) => `${place}|${text}`, open: (place, text) => opened(place, text) },
+      seal: plainSeal,
       onError: (error) => void this.errors.push(error),
     });
     this.#open.set(engine, journal);
@@ -58,7 +61,11 @@ export class Engines {
   }
 }
 
-function opened(place: string, sealed: string): string {
-  if (!sealed.startsWith(`${place}|`)) throw new Error(`not sealed for ${place}`);
-  return sealed.slice(place.length + 1);
-}
+/** Binds a text to its place, and hides nothing. */
+export const plainSeal: JournalSeal = {
+  seal: (place, text) => `${place}|${text}`,
+  open(place, sealed) {
+    if (!sealed.startsWith(`${place}|`)) throw new Error(`not sealed for ${place}`);
+    return sealed.slice(place.length + 1);
+  },
+};

@@ -113,6 +113,12 @@ export class RestateServer {
     await ended;
   }
 
+  /** Ends it, and removes all that it stored. */
+  async lose(): Promise<void> {
+    await this.kill();
+    await rm(join(this.#folder, "data"), { recursive: true, force: true });
+  }
+
   /** Leaves nothing behind. */
   async stop(): Promise<void> {
     await this.kill();

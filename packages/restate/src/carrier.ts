@@ -33,6 +33,8 @@ interface Waiting {
 interface Carried {
   /** What Restate carries it by now; messages are counted from its beginning. */
   turn: string | undefined;
+  /** Aborts when Restate is not connected with the run here any more. */
+  connected: AbortSignal;
   waiting: readonly Waiting[];
   count: number;
   handed: number;
@@ -94,6 +96,19 @@ export class Carrier<Input, Result> {
       },
       end: (run: string, end: EngineEnd<Result>) => known(run, inner.end(run, end), true),
     };
+  }
+
+  /** Restate has connected with a run here, until a signal aborts. */
+  connect(run: string, turn: string, connected: AbortSignal): void {
+    const carried = this.#of(run, turn);
+    carried.connected = connected;
+    this.#wake(carried);
+  }
+
+  /** Resolves while Restate is connected with a run here: without that, another process may run it. */
+  async connection(run: string): Promise<void> {
+    const carried = this.#of(run);
+    while (carried.connected.aborted || this.#isClosed) await carried.changed.promise;
   }
 
   /** Resolves with the next thing that Restate has to store; continues the run if it is not under way. */
@@ -212,6 +227,7 @@ export class Carrier<Input, Result> {
     if (known) return known;
     const carried: Carried = {
       ...{ turn, waiting: [], count: 0, handed: 0, delivered: 0, failure: undefined },
+      connected: AbortSignal.abort(),
       delivering: Promise.resolve(),
       changed: Promise.withResolvers(),
     };

@@ -68,7 +68,15 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
     this.#names = serviceNames(name);
     this.#carrier = new Carrier({ seal, onWait });
     this.#local = new JournalEngine({
-      orchestrate,
+      orchestrate: (input, scope) =>
+        orchestrate(input, {
+          ...scope,
+          // A process that has lost a run takes no other course than the one that has it now.
+          choose: async (name, choice) => {
+            await this.#carrier.connection(scope.run);
+            return scope.choose(name, choice);
+          },
+        }),
       journal: this.#carrier.journal(journal),
       children: {
         start: (run, input) => this.#startChild(run, input),

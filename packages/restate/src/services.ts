@@ -155,6 +155,7 @@ export function services<Input, Result>(names: ServiceNames, carrier: Carrier<In
   /** Carries a run to its end in this process, one mark after the other. */
   const carry = async (ctx: ObjectContext, turn: string): Promise<void> => {
     const { key } = ctx;
+    carrier.connect(key, turn, ctx.request().attemptCompletedSignal);
     const next = () => ctx.run("mark", () => carrier.next(key, turn));
     let listened = await listening(ctx, turn, 0);
     let marking = listened && next();

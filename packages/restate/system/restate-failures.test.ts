@@ -17,6 +17,8 @@ const withRestate = requirement(
 );
 
 const LONG = { timeout: 120_000 };
+/** An attempt of the run that the workers carry. */
+const HUNG = "a1/1";
 const SOON = { timeout: 60_000 };
 
 withRestate("A run on a Restate server", () => {
@@ -97,23 +99,25 @@ withRestate("A run on a Restate server", () => {
         ...{ ingress, admin, host: "127.0.0.1", port, identityKeys: [identityKey] },
         advertise: balancer.address,
       },
-      ...{ name: `Workers${process.pid}`, path, effects, steps: 5, starts: [] },
+      ...{ name: `Workers${process.pid}`, path, effects, takes: 0, runs: { run: { seed: 17, actions: 6 } } },
     });
     const [one = 0, other = 0] = ports;
-    const first = await Worker.start({ ...order(one), starts: ["run"], hangsIn: "s2" });
+    const first = await Worker.start({ ...order(one), hangsIn: HUNG });
     onTestFinished(() => first.kill());
     const done = async () => (await readFile(effects, "utf8").catch(() => "")).trim().split("\n");
-    await expect.poll(done, SOON).toEqual(["run/s0", "run/s1", "run/s2"]);
+    await expect.poll(done, SOON).toContain(`run/${HUNG}`);
+    const before = await done();
     await first.kill();
     const second = await Worker.start(order(other));
     onTestFinished(() => second.kill());
     const journal = new SharedJournal(path);
-    await expect.poll(async () => (await journal.load("run"))?.end, SOON).toEqual({
-      state: "ended",
-      result: ["run s0", "run s1", "run s2", "run s3", "run s4"],
-    });
+    await expect.poll(async () => (await journal.load("run"))?.end?.state, SOON).toBe("ended");
     // The step that was cut is executed again with its key, and no other.
-    expect(await done()).toEqual(["run/s0", "run/s1", "run/s2", "run/s2", "run/s3", "run/s4"]);
+    const after = await done();
+    expect(after.slice(0, before.length)).toEqual(before);
+    const twice = after.filter((key, index) => after.indexOf(key) !== index);
+    expect(twice).toEqual([`run/${HUNG}`]);
+    expect(new Set(after).size).toBeGreaterThan(before.length);
   });
 
   test("that could not begin is not begun later", LONG, async () => {

@@ -174,7 +174,9 @@ withRestate("reins with graphs.engine: restate", () => {
       .poll(() => health(reins), { timeout: 60_000 })
       .toMatchObject({ code: 200, status: "ok", durable_runs: expect.stringContaining("Restate") });
     const doctor = await home.run("doctor");
-    expect(doctor.stdout).toMatch(/WRONG +restate +durable runs wait: Restate at http:\/\/127\.0\.0\.1:\d+ does/);
+    expect(doctor.stdout).toMatch(
+      /WRONG +restate +durable runs wait: Restate at http:\/\/127\.0\.0\.1:\d+ does/,
+    );
     const refused = await start(home, "none", [append("none")]);
     expect(refused.stdout).toMatch(/^none {2}failed/);
     expect(refused.stdout).toMatch(/it could not begin: Restate at http\S+ does not answer/);

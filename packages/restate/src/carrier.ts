@@ -178,7 +178,8 @@ export class Carrier<Input, Result> {
       const value = this.opened(run, message);
       const { name, number } = message;
       if (name === undefined) await this.#local?.cancel(run);
-      else await this.#local?.send(run, name, value, { reopen: true, ...(number !== undefined && { number }) });
+      else
+        await this.#local?.send(run, name, value, { reopen: true, ...(number !== undefined && { number }) });
       carried.delivered = message.seq;
       this.#wake(carried);
     } catch (error) {
@@ -223,7 +224,8 @@ export class Carrier<Input, Result> {
 
   #of(run: string, turn?: string): Carried {
     const known = this.#runs.get(run);
-    if (known && turn !== undefined && known.turn !== turn) Object.assign(known, { turn, handed: 0, delivered: 0 });
+    if (known && turn !== undefined && known.turn !== turn)
+      Object.assign(known, { turn, handed: 0, delivered: 0 });
     if (known) return known;
     const carried: Carried = {
       ...{ turn, waiting: [], count: 0, handed: 0, delivered: 0, failure: undefined },

@@ -113,7 +113,10 @@ export class RestateApi {
     // A server that forgot the services gets them again; what it says else stays as it is.
     const code = response.status >= 500 || response.status === 404 ? "unavailable" : "refused";
     const said = text.slice(0, 300);
-    throw new RestateError(code, `Restate at ${originOf(url)} answers with status ${response.status}: ${said}`);
+    throw new RestateError(
+      code,
+      `Restate at ${originOf(url)} answers with status ${response.status}: ${said}`,
+    );
   }
 }
 

@@ -12,7 +12,7 @@ import { errorMessage, sleep, systemClock } from "@reins/kit";
 import { z } from "zod";
 import { Carrier } from "./carrier.ts";
 import { Endpoint } from "./endpoint.ts";
-import { RestateApi, type RestateAddress, RestateError } from "./restate-api.ts";
+import { type RestateAddress, RestateApi, RestateError } from "./restate-api.ts";
 import { type Sending, type ServiceNames, serviceNames, services } from "./services.ts";
 
 /** How Reins and Restate reach each other. */
@@ -180,7 +180,8 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
       services: services(this.#names, this.#carrier),
       logger: ({ level }, message, ...more) => {
         const isOver = this.#closed.signal.aborted;
-        if (level === "error" && !isOver) onError(new RestateError("unavailable", [message, ...more].join(" ")));
+        if (level === "error" && !isOver)
+          onError(new RestateError("unavailable", [message, ...more].join(" ")));
       },
     });
     return this.#endpoint;
@@ -216,10 +217,7 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
   }
 
   /** Whether the journal of a run comes to show something soon: the process that carries it has what was sent then. */
-  async #sees(
-    run: string,
-    isThere: (journaled: JournaledRun<Input, Result>) => boolean,
-  ): Promise<boolean> {
+  async #sees(run: string, isThere: (journaled: JournaledRun<Input, Result>) => boolean): Promise<boolean> {
     const { signal } = this.#closed;
     for (let looks = 0; looks < MOST_LOOKS && !signal.aborted; looks += 1) {
       const journaled = await this.#options.journal.load(run);
@@ -230,7 +228,10 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
   }
 
   async #send(run: string, sending: Sending): Promise<number | null> {
-    return z.number().nullable().parse(await this.#call(run, "send", sending));
+    return z
+      .number()
+      .nullable()
+      .parse(await this.#call(run, "send", sending));
   }
 
   async #call(key: string, handler: string, body?: Sending): Promise<unknown> {

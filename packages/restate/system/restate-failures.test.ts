@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { connect, constants } from "node:http2";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Orchestration } from "@reins/graph";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { requirement } from "../../../scripts/test/requirement.ts";
 import { RestateApi } from "../src/index.ts";
@@ -118,6 +119,27 @@ withRestate("A run on a Restate server", () => {
     const twice = after.filter((key, index) => after.indexOf(key) !== index);
     expect(twice).toEqual([`run/${HUNG}`]);
     expect(new Set(after).size).toBeGreaterThan(before.length);
+  });
+
+  test("goes on after the next start when its invocation was killed in Restate", LONG, async () => {
+    const engines = await enginesOn();
+    const orchestrate: Orchestration<unknown, unknown> = async (_, { step, receive }) => [
+      await step("first", async () => 1),
+      await receive("answer"),
+    ];
+    const first = engines.open(orchestrate);
+    await first.resume();
+    await first.start("run", null);
+    const journal = new SharedJournal(engines.path);
+    await expect.poll(async () => (await journal.load("run"))?.entries.has("first")).toBe(true);
+    const killed = await restate.killInvocations(`${engines.name}Run`);
+    expect(killed).toBeGreaterThan(0);
+    await engines.kill(first);
+    const second = engines.open(orchestrate);
+    await second.resume();
+    expect(await second.send("run", "answer", "yes")).toBe(true);
+    expect(await second.ended("run")).toEqual([1, "yes"]);
+    await second.close();
   });
 
   test("that could not begin is not begun later", LONG, async () => {

@@ -88,7 +88,9 @@ async function tortureRuns(
       await pause(200);
     }
     await expectSame(runs, journal, effects);
-    log(`${TOGETHER} runs; killed under way: the processes ${killed[0]} and ${killed[1]} times, Restate ${killed[2]}`);
+    log(
+      `${TOGETHER} runs; killed under way: the processes ${killed[0]} and ${killed[1]} times, Restate ${killed[2]}`,
+    );
   } finally {
     for (const worker of workers) await worker.kill();
     balancer.close();

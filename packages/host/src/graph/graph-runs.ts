@@ -108,7 +108,12 @@ export class GraphRuns {
     const preparation = new ActionPreparation({ places, executors, references });
     this.#orchestrator = new RunOrchestrator({
       ...{ harness, store, preparation, display, artifacts, onError },
-      ...{ parallel, calls, openDurable, summarize: summarizer && summarizerOf(options.subagents, summarizer) },
+      ...{
+        parallel,
+        calls,
+        openDurable,
+        summarize: summarizer && summarizerOf(options.subagents, summarizer),
+      },
       register: (run) => this.#register(run),
       settleEarlier: (run, children) => this.#settleEarlier(run, children),
       ...{ onOver: (run: GraphRun) => this.#forget(run), caughtUpWithKills },

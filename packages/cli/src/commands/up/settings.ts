@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import type { HaakSettings } from "@reins/server";
 import { isLoopback } from "@reins/kit";
+import type { HaakSettings } from "@reins/server";
 import type { ValuesOf } from "../../command.ts";
 import {
   type Configuration,

@@ -386,9 +386,12 @@ function checkpointsIn({ records }: ExportRecords): number {
   return records.filter(({ kind }) => kind === "checkpoint").length;
 }
 
-/** What an export says, however it is written; of lines that are no JSON their text. */
+/** What an export says, however it is written; of lines that are no JSON their text. White space at its end says nothing. */
 function contentOf(bytes: Buffer): string {
-  const lines = bytes.toString("latin1").split("\n");
+  const lines = bytes
+    .toString("latin1")
+    .replace(/[\n\r\t ]+$/, "")
+    .split("\n");
   return lines.map((line) => sameContent(Buffer.from(line, "latin1").toString())).join("\n");
 }
 

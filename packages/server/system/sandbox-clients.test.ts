@@ -302,6 +302,27 @@ describe("the routes of Sandbox Agent", () => {
     expect(JSON.stringify(verdicts.slice(-4))).toContain("terminal/create");
   });
 
+  test("give a terminal its size however early it is asked for", async () => {
+    const served = await serve();
+    const sizes = [11, 12, 13];
+    const start = async (rows: number) => {
+      const body = { command: "/bin/sh", args: ["-c", "sleep 1; stty size"], tty: true };
+      const { id } = Object((await served.ask("POST", "/v1/processes", { body })).body);
+      const resized = await served.ask("POST", `/v1/processes/${id}/terminal/resize`, {
+        body: { cols: 91, rows },
+      });
+      expect(resized.status).toBe(200);
+      const shown = async () => {
+        const { entries } = Object((await served.ask("GET", `/v1/processes/${id}/logs`)).body);
+        return Buffer.concat(
+          entries.map(({ data }: { data: string }) => Buffer.from(data, "base64")),
+        ).toString();
+      };
+      await expect.poll(shown).toBe(`${rows} 91\r\n`);
+    };
+    await Promise.all(sizes.map(start));
+  });
+
   test("say that there is no desktop", async () => {
     const served = await serve();
     for (const path of ["/v1/desktop/status", "/v1/desktop/mouse/click"]) {

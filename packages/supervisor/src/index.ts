@@ -42,13 +42,14 @@ export type {
 } from "./decision/decision.ts";
 export { Harnesses } from "./decision/harnesses.ts";
 export type {
+  CallEnd,
   EndedTurn,
+  OpenCall,
   RequestTokens,
   SettledCall,
   StartedTurn,
   SupervisorObserver,
 } from "./decision/observer.ts";
-export type { CallEnd, OpenCall } from "./decision/open-calls.ts";
 export { Supervisor, type SupervisorOptions } from "./decision/supervisor.ts";
 export {
   problemOf,

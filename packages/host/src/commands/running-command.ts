@@ -58,6 +58,8 @@ interface RunningCommandOptions {
 
 /** How long a command may take to end after SIGTERM, and its pipes after it has ended. */
 const GRACE_MS = 2_000;
+/** How often, and at which distance, the terminal of a command is looked for. */
+const [RESIZE_ATTEMPTS, RESIZE_PAUSE_MS] = [100, 20];
 
 /** A command that was started, with all that came out of it. */
 export class RunningCommand {
@@ -160,13 +162,15 @@ export class RunningCommand {
     stdin.write(bytes);
   }
 
-  /** Sets the size of its terminal. */
+  /** Sets the size of its terminal; waits for that of a command that has only just been started. */
   async resize(size: TerminalSize): Promise<TerminalSize> {
-    if (!this.#options.request.tty || this.isOver)
-      throw new FileFault("conflict", "the command has no terminal, or has ended");
-    if (!(await resizeTerminal(this.#family, size)))
-      throw new FileFault("unavailable", "its terminal cannot be resized now; try it again");
-    return size;
+    for (let attempt = 0; attempt < RESIZE_ATTEMPTS; attempt += 1) {
+      if (!this.#options.request.tty || this.isOver)
+        throw new FileFault("conflict", "the command has no terminal, or has ended");
+      if (await resizeTerminal(this.#family, size)) return size;
+      await settlesWithin(this.ended, RESIZE_PAUSE_MS);
+    }
+    throw new FileFault("unavailable", "its terminal cannot be resized now; try it again");
   }
 
   kill(): void {

@@ -16,7 +16,6 @@ import type { SessionFolders } from "../governor/session-folders.ts";
 import type { HubContext } from "../hub/context.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
 import { type Session, UPDATE } from "../sessions/session.ts";
-import type { SessionRecord } from "../sessions/session-record.ts";
 
 /** What a hook says beside its event: where the agent works, and which of its calls and sub-agents it is about. */
 const Hook = z.object({
@@ -50,11 +49,6 @@ interface RunningTurn {
   readonly started: string;
   readonly prompt: string | undefined;
   readonly entries: string[];
-}
-
-/** Whether a session belongs to an agent that runs elsewhere and has its steps decided over AHP. */
-export function isElsewhere({ key }: Pick<SessionRecord, "key">): boolean {
-  return /^[^:]*:ahp:/.test(key);
 }
 
 /**

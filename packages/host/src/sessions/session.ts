@@ -374,3 +374,8 @@ export class TurnQueue {
     }
   }
 }
+
+/** Whether a session belongs to an agent that runs elsewhere and has its steps decided over AHP. */
+export function isElsewhere({ key }: Pick<SessionRecord, "key">): boolean {
+  return /^[^:]*:ahp:/.test(key);
+}

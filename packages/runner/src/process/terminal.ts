@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
+import { text } from "node:stream/consumers";
 import { ProcessError } from "../errors.ts";
 import { findCommand, type Launch } from "./spawn.ts";
 import type { Family } from "./sweep.ts";
@@ -60,7 +61,7 @@ export function terminalNumber(device: number): number | undefined {
   return major === PTS_MAJOR ? minor : undefined;
 }
 
-/** Sets the size of the terminal that processes run in. False if none of them has one, or not any more. */
+/** Sets the size of the terminal that processes run in. False if none of them has one yet, or not any more. */
 export async function resizeTerminal(family: Family, { cols, rows }: TerminalSize): Promise<boolean> {
   const holder = await family.inTerminal();
   const number = holder && terminalNumber(holder.terminal);
@@ -73,13 +74,19 @@ export async function resizeTerminal(family: Family, { cols, rows }: TerminalSiz
     // Whatever a process put in its place is not touched.
     const found = await file.stat();
     if (!found.isCharacterDevice() || terminalNumber(found.rdev) !== number) return false;
-    const stty = spawn("stty", ["rows", String(rows), "cols", String(cols)], {
-      stdio: [file.fd, "ignore", "ignore"],
-      env: { PATH: "/usr/bin:/bin" },
-    });
-    const [code] = await once(stty, "exit");
-    return code === 0;
+    // Until its first size is set, which would replace this one, a terminal has none.
+    const before = await stty(file.fd, ["size"]);
+    if (before === undefined || before.trim() === "0 0") return false;
+    return (await stty(file.fd, ["rows", String(rows), "cols", String(cols)])) !== undefined;
   } finally {
     await file.close();
   }
+}
+
+/** What `stty` says of a terminal; undefined where it fails. */
+async function stty(terminal: number, args: readonly string[]): Promise<string | undefined> {
+  const child = spawn("stty", args, { stdio: [terminal, "pipe", "ignore"], env: { PATH: "/usr/bin:/bin" } });
+  const said = child.stdout ? text(child.stdout) : "";
+  const [code] = await once(child, "close");
+  return code === 0 ? said : undefined;
 }

@@ -4,7 +4,7 @@ import type { Ledger } from "@reins/ledger";
 import type { Subject } from "@reins/policy";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { Decided, Workspace } from "../decision/decision.ts";
-import type { CallEnd } from "../decision/open-calls.ts";
+import type { CallEnd } from "../decision/observer.ts";
 import type { Supervisor } from "../decision/supervisor.ts";
 import { SupervisorError } from "../errors.ts";
 import type { Harness } from "../harness/harness.ts";

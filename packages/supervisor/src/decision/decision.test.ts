@@ -5,12 +5,12 @@ import { actionOf, subjectOf } from "../../test/approvals/requests.ts";
 import { Limits } from "../limits/limits.ts";
 import {
   type DecisionRequest,
+  OpenCalls,
   PendingDecision,
   payloadFault,
   payloadMembers,
   type RequestContext,
 } from "./decision.ts";
-import { OpenCalls } from "./open-calls.ts";
 
 describe("a payload", () => {
   test.each([

@@ -1,4 +1,4 @@
-import { errorMessage, excessOf } from "@reins/kit";
+import { amountOf, errorMessage, excessOf } from "@reins/kit";
 import {
   type Action,
   type AskTerms,
@@ -13,8 +13,10 @@ import {
 import type { Change } from "@reins/store";
 import type { Approval } from "../approvals/approvals.ts";
 import type { Reservation } from "../limits/limits.ts";
-import type { Use } from "../limits/tables.ts";
+import type { Usage, Use } from "../limits/tables.ts";
 import type { TenantState } from "../limits/tenant-states.ts";
+import { sessionKey } from "../record/record.ts";
+import type { CallEnd, OpenCall } from "./observer.ts";
 
 /** Where an agent works, as far as the harness knows. Keep one object per session: what follows from it is found out once. */
 export interface Workspace {
@@ -313,4 +315,83 @@ function isWellFormed(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return true;
   if (Array.isArray(value)) return value.every(isWellFormed);
   return Object.keys(value).every(isWellFormed) && Object.values(value).every(isWellFormed);
+}
+
+/** The amounts of a usage that are some: what is no amount counts as not reported, never as a credit. */
+export function amountsIn(reported: Partial<Usage>): Partial<Usage> {
+  const amounts = Object.entries(reported).map(([name, value]) => [name, amountOf(value)]);
+  return Object.fromEntries(amounts.filter(([, value]) => value !== undefined));
+}
+
+/** The owner of calls: one user's agent in one session. */
+type Holder = Pick<Subject, "user" | "tenant" | "agent" | "session" | "session_key">;
+
+/** The most open calls of one session. */
+const MAX_OPEN = 1_000;
+/** The most sessions with open calls. */
+const MAX_SESSIONS = 10_000;
+
+/** The calls of each session that are under way. Bounded: an agent that never reports an end loses its own oldest. */
+export class OpenCalls {
+  readonly #calls = new Map<string, OpenCall[]>();
+
+  /** Adds a call. */
+  add(holder: Holder, call: OpenCall): void {
+    const session = keyOf(holder);
+    const calls = this.#calls.get(session) ?? [];
+    calls.push(call);
+    // A prompt stays: what its turn used is still to be charged.
+    if (calls.length > MAX_OPEN)
+      calls.splice(
+        Math.max(
+          0,
+          calls.findIndex((one) => one.event_type !== "pre_prompt"),
+        ),
+        1,
+      );
+    this.#calls.delete(session);
+    this.#calls.set(session, calls);
+    if (this.#calls.size <= MAX_SESSIONS) return;
+    const [oldest] = this.#calls.keys();
+    if (oldest !== undefined) this.#calls.delete(oldest);
+  }
+
+  /** Removes the call that ended; `undefined` when no allowed call matches. */
+  take(holder: Holder, { event_type, entry, tool }: CallEnd): OpenCall | undefined {
+    const session = keyOf(holder);
+    const calls = this.#calls.get(session);
+    if (!calls) return undefined;
+    const index = calls.findIndex(
+      (call) =>
+        call.event_type === event_type &&
+        (entry === undefined
+          ? !call.isReserved && (tool === undefined || call.tool === tool)
+          : call.entry === entry),
+    );
+    if (index < 0) return undefined;
+    const [found] = calls.splice(index, 1);
+    if (calls.length === 0) this.#calls.delete(session);
+    return found;
+  }
+
+  /** The call whose verdict has an entry. */
+  find(holder: Holder, entry: string): OpenCall | undefined {
+    return this.#calls.get(keyOf(holder))?.find((call) => call.entry === entry);
+  }
+
+  /** Removes all calls of a session that ended, but for reserved ones; their outcome is unknown. */
+  takeAll(holder: Holder): readonly OpenCall[] {
+    const session = keyOf(holder);
+    const { kept = [], ended = [] } = Object.groupBy(this.#calls.get(session) ?? [], ({ isReserved }) =>
+      isReserved ? "kept" : "ended",
+    );
+    if (kept.length > 0) this.#calls.set(session, kept);
+    else this.#calls.delete(session);
+    return ended;
+  }
+}
+
+/** Agents choose the names of their sessions, so two users may both have a "main"; no name of a user holds a slash. */
+function keyOf(holder: Holder): string {
+  return `${holder.user}/${sessionKey(holder)}`;
 }

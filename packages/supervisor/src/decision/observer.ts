@@ -1,7 +1,6 @@
 import type { Subject } from "@reins/policy";
-import type { Usage } from "../limits/tables.ts";
+import type { Usage, Use } from "../limits/tables.ts";
 import type { Decided, DecisionRequest } from "./decision.ts";
-import type { CallEnd, OpenCall } from "./open-calls.ts";
 
 /** Receives what happens, for counts and traces. Must be quick, and must not throw. */
 export interface SupervisorObserver {
@@ -12,6 +11,28 @@ export interface SupervisorObserver {
   readonly turnStarted?: (turn: StartedTurn) => void;
   /** Called with what a turn used, as far as its agent reported it, and how it ended, where it is one of the host's. */
   readonly turnEnded: (usage: Partial<Usage>, turn?: EndedTurn) => void;
+}
+
+/** An allowed call whose end was not reported yet. */
+export interface OpenCall {
+  /** The content id of its verdict. */
+  readonly entry: string;
+  readonly tool: string;
+  readonly event_type: string;
+  readonly uses: readonly Use[];
+  readonly at: number;
+  /** Whether it holds a reservation, which only its own end releases. */
+  readonly isReserved?: boolean;
+}
+
+/** Identifies the call that ended: by the entry of its verdict, else the oldest that matches. */
+export interface CallEnd {
+  readonly event_type: string;
+  readonly entry?: string | undefined;
+  readonly tool?: string | undefined;
+  /** How it ended, and the tokens of a request to a model: for observers. */
+  readonly outcome?: string | undefined;
+  readonly tokens?: RequestTokens | undefined;
 }
 
 /** A call that ended; `call` is absent where no allowed call matches. */

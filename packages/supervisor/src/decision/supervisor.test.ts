@@ -2,9 +2,8 @@ import { loadPolicy, type Subject } from "@reins/policy";
 import { describe, expect, test } from "vitest";
 import { TenantStates } from "../limits/tenant-states.ts";
 import type { VerdictRecord } from "../record/record.ts";
-import type { RequestContext } from "./decision.ts";
+import { OpenCalls, type RequestContext } from "./decision.ts";
 import type { HarnessAnswer, Harnesses } from "./harnesses.ts";
-import { OpenCalls } from "./open-calls.ts";
 import { decide, type PipelinePorts } from "./supervisor.ts";
 
 const subject: Subject = {

@@ -13,16 +13,18 @@ import type { Store } from "@reins/store";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { Limits, Reservation } from "../limits/limits.ts";
 import type { Usage } from "../limits/tables.ts";
-import { amountsIn, type TenantState, TenantStates } from "../limits/tenant-states.ts";
+import { type TenantState, TenantStates } from "../limits/tenant-states.ts";
 import type { Buffered } from "../record/buffered-records.ts";
 import { type Commitment, type VerdictRecord, VerdictWriter } from "../record/record.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import {
+  amountsIn,
   type Decided,
   type DecisionRequest,
   type GatherFacts,
   type InputState,
   inputFor,
+  OpenCalls,
   PendingDecision,
   payloadFault,
   type RequestContext,
@@ -30,8 +32,7 @@ import {
   type Unrecorded,
 } from "./decision.ts";
 import { askHarnesses, type Harnesses } from "./harnesses.ts";
-import type { EndedTurn, StartedTurn, SupervisorObserver } from "./observer.ts";
-import { type CallEnd, type OpenCall, OpenCalls } from "./open-calls.ts";
+import type { CallEnd, EndedTurn, OpenCall, StartedTurn, SupervisorObserver } from "./observer.ts";
 import { askPeople, modify } from "./waiting-stages.ts";
 
 /** What a supervisor decides with. */

@@ -1,4 +1,3 @@
-import { amountOf } from "@reins/kit";
 import type { LedgerReader } from "@reins/ledger";
 import { History, type Policy, permitsAction, RecordReader, type Subject } from "@reins/policy";
 import { change, type Store } from "@reins/store";
@@ -159,10 +158,4 @@ function concluded(held: Held): Promise<void> {
   return new Promise((resolve) => {
     held.idle = resolve;
   });
-}
-
-/** The amounts of a usage that are some: what is no amount counts as not reported, never as a credit. */
-export function amountsIn(reported: Partial<Usage>): Partial<Usage> {
-  const amounts = Object.entries(reported).map(([name, value]) => [name, amountOf(value)]);
-  return Object.fromEntries(amounts.filter(([, value]) => value !== undefined));
 }

@@ -1,6 +1,6 @@
 import type { Draft } from "@reins/ledger";
 import type { Subject } from "@reins/policy";
-import type { OpenCall } from "../decision/open-calls.ts";
+import type { OpenCall } from "../decision/observer.ts";
 import { sessionKey } from "./record.ts";
 
 /** The mark of an action that no verdict came before. */

@@ -33,7 +33,7 @@ export class Endpoint {
     if (identityKeys.length === 0 && !isLoopback(host))
       throw new RestateError(
         "refused",
-        `Restate may call ${host} only with identity keys: anyone who reaches it could have runs continued`,
+        `Restate may call ${host} only with identity keys: any caller that reaches it could have runs continued`,
       );
     const keys = identityKeys.length > 0 ? { identityKeys: [...identityKeys] } : {};
     const server = createServer(createEndpointHandler({ services, logger, ...keys }));

@@ -182,7 +182,7 @@ withRestate("A run on a Restate server", () => {
     await engine.close();
   });
 
-  test("is served to the server that has the key, and to no one else", LONG, async () => {
+  test("is served to the server that has the key, and to no other caller", LONG, async () => {
     const engines = await enginesOn();
     const engine = engines.open(async () => "done");
     await engine.resume();

@@ -59,14 +59,14 @@ const Restate = z
       .default("127.0.0.1:9080"),
     /** How it reaches Reins, where that is not the address that Reins listens on: the same for all nodes. */
     advertise: Address.optional(),
-    /** Its public keys: with them, no one else may call. */
+    /** Its public keys: with them, every other caller is refused. */
     identity_keys: z
       .array(z.string().regex(/^publickeyv1_\w+$/, "Restate writes its key as publickeyv1_… when it starts"))
       .default([]),
   })
   .refine(
     ({ listen, identity_keys }) => identity_keys.length > 0 || isLoopback(hostAndPort(listen).host),
-    "without identity_keys, listen has to be on this machine: whoever reaches it could have runs continued",
+    "without identity_keys, listen has to be on this machine: any caller that reaches it could have runs continued",
   )
   .prefault({});
 

@@ -1,7 +1,7 @@
 import type { JournalSeal, Orchestration, RunEngine, RunJournal } from "@reins/graph";
 
 /** What an engine that carries durable runs is opened with. */
-export interface DurableEngineParts<Input, Result> {
+interface DurableEngineParts<Input, Result> {
   readonly orchestrate: Orchestration<Input, Result>;
   /** Where what runs did is stored, in one commit with what the ledger says of it. */
   readonly journal: RunJournal<Input, Result>;

@@ -16,7 +16,6 @@ import { type Harness, type Principal, SupervisorError } from "@reins/supervisor
 import type { Hub } from "../hub/hub.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { type SummarizerSettings, summarizerOf } from "./agent-executors.ts";
-import type { OpenDurableEngine } from "./durable-engine.ts";
 import type { RunExecutor } from "./executor.ts";
 import type { GraphRun, GraphRunListener } from "./graph-run.ts";
 import { recordUnknown } from "./open-verdicts.ts";
@@ -26,7 +25,7 @@ import { maySee, References } from "./references.ts";
 import type { ExecutorRegistry } from "./registry.ts";
 import { RunControls } from "./run-controls.ts";
 import { RunExecutors, type RunExecutorsOptions } from "./run-executors.ts";
-import { RunOrchestrator } from "./run-orchestrator.ts";
+import { RunOrchestrator, type RunOrchestratorOptions } from "./run-orchestrator.ts";
 import { NATIVE_AGENT, RunPlaces } from "./run-place.ts";
 import {
   differingMembers,
@@ -56,19 +55,13 @@ export interface GraphRunsOptions extends Omit<RunExecutorsOptions, "pipelines" 
 }
 
 /** What an operator configures for action graphs. */
-export interface GraphSettings {
+export interface GraphSettings extends Pick<RunOrchestratorOptions, "parallel" | "calls" | "openDurable"> {
   readonly pipelines?: Readonly<Record<string, PipelineSettings>> | undefined;
   readonly services?: Readonly<Record<string, ServiceSettings>> | undefined;
-  /** The most actions of a run that are executed at once. */
-  readonly parallel?: number | undefined;
-  /** The most attempts of a run, whatever its own budget is. */
-  readonly calls?: number | undefined;
   /** The most runs of a user that are under way. */
   readonly open?: number | undefined;
   /** Sums up long results for models; without one they are cut. */
   readonly summarizer?: SummarizerSettings | undefined;
-  /** Opens what carries durable runs; without one the embedded engine does. */
-  readonly openDurable?: OpenDurableEngine | undefined;
 }
 
 /**

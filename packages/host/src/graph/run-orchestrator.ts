@@ -37,7 +37,7 @@ export interface RunOrchestratorOptions {
   readonly summarize?: Summarize | undefined;
   /** The most actions of a run that are executed at once. */
   readonly parallel?: number | undefined;
-  /** The most attempts of a run. */
+  /** The most attempts of a run, whatever its own budget is. */
   readonly calls?: number | undefined;
   /** Opens what carries durable runs; without one the embedded engine does. */
   readonly openDurable?: OpenDurableEngine | undefined;

@@ -84,6 +84,7 @@ export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
   "packages/agents/test/archives.ts",
   "packages/agents/test/test-agents.ts",
   "packages/graph/test/random-run.ts",
+  "packages/graph/test/whole-run.ts",
   "packages/host/system/fixtures/home.ts",
   "packages/kit/test/tar.ts",
   "packages/mcp/system/fixtures/home.ts",

@@ -44,7 +44,7 @@ const bench: Bench = {
   title: "steps of durable runs that Restate carries, beside the embedded engine on the same journal",
   async run({ scale }): Promise<BenchRow[]> {
     if (restateProgram === undefined) return [];
-    const [alone, together, count, rounds] = scale === "quick" ? [50, 16, 10, 2] : [300, 32, 20, 4];
+    const [alone, together, count, rounds] = scale === "quick" ? [40, 16, 10, 3] : [150, 32, 20, 5];
     const restate = await RestateServer.start();
     const engines = await Engines.make(restate);
     const folder = await mkdtemp(join(tmpdir(), "restate-bench-"));
@@ -53,10 +53,13 @@ const bench: Bench = {
     const rates: [number[], number[]] = [[], []];
     try {
       const one = engines.open(steps(alone, ours));
+      const other = new JournalEngine({ orchestrate: steps(alone, embedded), journal });
       await one.resume();
-      await inTurn(one, "alone");
+      for (let round = 0; round < rounds; round += 1) {
+        await inTurn(one, `alone-${round}`);
+        await inTurn(other, `alone-${round}`);
+      }
       await engines.kill(one);
-      await inTurn(new JournalEngine({ orchestrate: steps(alone, embedded), journal }), "alone");
       const many = engines.open(steps(count));
       await many.resume();
       const beside = new JournalEngine({ orchestrate: steps(count), journal });

@@ -2,10 +2,9 @@ import { deepStrictEqual } from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { JournalEngine, type RunResult, runGraph, sendControl } from "@reins/graph";
 import { type Random, seededRandom } from "../../../scripts/torture/random.ts";
 import type { Torture, TortureContext } from "../../../scripts/torture/torture.ts";
-import { randomRun } from "../../graph/test/random-run.ts";
+import { comparable, wholeRun } from "../../graph/test/whole-run.ts";
 import { freePort, RestateServer } from "../test/restate-server.ts";
 import { SharedJournal } from "../test/shared-journal.ts";
 import { Balancer, Worker } from "../test/workers.ts";
@@ -106,7 +105,7 @@ async function expectSame(runs: Runs, journal: SharedJournal, effects: string): 
   const done = new Set((await readFile(effects, "utf8")).trim().split("\n"));
   const expected = new Set<string>();
   for (const [run, { seed, actions }] of Object.entries(runs)) {
-    const { result, keys } = await whole(run, seed, actions);
+    const { result, keys } = await wholeRun({ id: run, seed, actions });
     for (const key of keys) expected.add(key);
     const end = (await journal.load(run))?.end;
     deepStrictEqual(
@@ -116,39 +115,4 @@ async function expectSame(runs: Runs, journal: SharedJournal, effects: string): 
     );
   }
   deepStrictEqual([...done].sort(), [...expected].sort());
-}
-
-/** What a run comes to without a kill, and the keys of its effects. */
-async function whole(id: string, seed: number, actions: number) {
-  const run = randomRun(seed, { actions });
-  const keys: string[] = [];
-  const engine: JournalEngine<null, RunResult> = new JournalEngine({
-    orchestrate: (_, scope) =>
-      runGraph(run.graph, scope, {
-        parallel: run.parallel,
-        writesOf: (action) => run.writes.get(action.id) ?? [],
-        attempt: async ({ action, key }) => {
-          keys.push(key);
-          return run.attempt(action.id, Number(key.split("/").at(-1))).attempt;
-        },
-        onChange: (change) => {
-          if (!("action" in change)) return;
-          const { id: action, status, attempts } = change.action;
-          const { failure } = run.graph.actions.find((one) => one.id === action) ?? {};
-          if (status === "failed" && failure?.on_failure === "ask_model")
-            void sendControl(engine, id, run.decide(action, attempts));
-        },
-      }),
-  });
-  await engine.start(id, null);
-  return { result: await engine.ended(id), keys };
-}
-
-/** A result as JSON, without what depends on which of two obstacles was there first. */
-function comparable(result: unknown): unknown {
-  const { status, actions = [] }: Partial<RunResult> = JSON.parse(JSON.stringify(result ?? {}));
-  return {
-    status,
-    actions: actions.map((state) => (state.status === "canceled" ? { ...state, reason: "" } : state)),
-  };
 }

@@ -13,6 +13,8 @@ interface Outcome {
   name: string;
   title: string;
   rows: JudgedRow[];
+  /** What it showed beside its rows. */
+  printed: string[];
   error?: string;
 }
 
@@ -23,7 +25,14 @@ await runMain(async () => {
     const outcome = await measure(bench, scale);
     outcomes.push(outcome);
     if (!json)
-      console.log(`${outcome.name}: ${outcome.title}\n\n${outcome.error ?? benchTable(outcome.rows)}\n`);
+      console.log(
+        [
+          `${outcome.name}: ${outcome.title}`,
+          ...outcome.printed,
+          outcome.error ?? benchTable(outcome.rows),
+          "",
+        ].join("\n\n"),
+      );
   }
   if (json) console.log(JSON.stringify({ machine: machine(), scale, benches: outcomes }, undefined, 2));
   else if (outcomes.length === 0) console.log("There are no benchmarks yet.");
@@ -34,12 +43,16 @@ await runMain(async () => {
 });
 
 async function measure({ name, title, run }: Bench, scale: "quick" | "full"): Promise<Outcome> {
+  const printed: string[] = [];
+  const print = (text: string) => void printed.push(text);
   try {
-    return { name, title, rows: (await run({ scale })).map(judge) };
+    const rows = await run({ scale, print });
+    return { name, title, printed, rows: rows.map(judge) };
   } catch (error) {
     return {
       name,
       title,
+      printed,
       rows: [],
       error: error instanceof Error ? (error.stack ?? error.message) : String(error),
     };

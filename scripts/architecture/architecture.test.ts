@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { glob, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -21,6 +22,16 @@ describe("the repository", () => {
       ([, name = "", imports = ""]) => [name, imports === "–" ? [] : imports.split(", ")],
     );
     expect(rows).toEqual([...MAY_IMPORT]);
+  });
+
+  it("has each test that the documentation names", async () => {
+    const named = new Set<string>();
+    for await (const page of glob("docs/**/*.md", { cwd: root })) {
+      const text = await readFile(join(root, page), "utf8");
+      for (const [path] of text.matchAll(/packages\/[\w/.-]+\.test\.ts/g)) named.add(path);
+    }
+    expect(named.size).toBeGreaterThan(50);
+    expect([...named].filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 });
 

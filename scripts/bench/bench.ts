@@ -2,6 +2,8 @@
 export interface BenchContext {
   /** `quick` is for a first impression: fewer rounds, noisier figures. */
   scale: "quick" | "full";
+  /** Shows what does not fit into rows, such as a table of its own. */
+  print: (text: string) => void;
 }
 
 /** One measured figure, beside what it is compared with in the same run. */

@@ -35,13 +35,17 @@ import {
 import { givenPath } from "../../packages/policy/src/facts/path/resolve.ts";
 import { isPlainAwk, isPlainSed } from "../../packages/policy/src/facts/shell/programs/editors.ts";
 import { patchFindings } from "../../packages/policy/src/facts/tool/patch.ts";
-import { readArgumentText, readToolCall, textsIn } from "../../packages/policy/src/facts/tool/tool-call.ts";
-import { loadToolTables } from "../../packages/policy/src/facts/tool/tool-table.ts";
+import {
+  loadToolTables,
+  readArgumentText,
+  readToolCall,
+  textsIn,
+} from "../../packages/policy/src/facts/tool/tool-call.ts";
 import { nameGlob } from "../../packages/policy/src/glob.ts";
 import { sseEventsOf } from "../../packages/sdk/src/events.ts";
 import { frameIn } from "../../packages/server/src/haak/haak-client.ts";
 import { Redactor } from "../../packages/supervisor/src/redaction/redactor.ts";
-import { canonicalJson as verifiedJson } from "../../packages/verify/src/json/canonical.ts";
+import { canonicalJson as verifiedJson } from "../../packages/verify/src/entry/entry.ts";
 import { parseStrict } from "../../packages/verify/src/json/strict.ts";
 import { type Grower, grower, growthOf, MOST_GROWTH } from "./growth.ts";
 

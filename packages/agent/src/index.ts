@@ -5,10 +5,12 @@ export type { DecisionEvents, DecisionEventType, ReportEvents, ReportEventType }
 export { Roots } from "./files/roots.ts";
 export type { OpenedFile } from "./files/workspace-files.ts";
 export { FileSessionStore } from "./history/file-store.ts";
+export type { KnownModel } from "./models/model.ts";
 export { modelConfigFrom, modelsFrom, type Prices } from "./models/models.ts";
 export { NativeAgent } from "./native-agent.ts";
 export type { FoundSkills, SkillService } from "./skills/session-skills.ts";
 export { allTools } from "./tools/all-tools.ts";
+export type { FetchedPage, WebService } from "./tools/fetch-page.ts";
 export type {
   ClientTool,
   Declared,
@@ -20,7 +22,12 @@ export type {
   WorktreeTask,
 } from "./tools/host-services.ts";
 export { McpServers } from "./tools/mcp-servers.ts";
-export { type CommandRun, type CommandRunner, commandEnvironment } from "./tools/run-command.ts";
+export {
+  type CommandRun,
+  type CommandRunner,
+  commandEnvironment,
+  SystemCommands,
+} from "./tools/run-command.ts";
 export type { ProgramEnd } from "./tools/run-program.ts";
 export type { Tool, ToolContext, ToolView } from "./tools/tool.ts";
 export type { ToolSearchSettings } from "./tools/tool-search.ts";

@@ -75,6 +75,30 @@ describe.each(DIALECTS)("a model spoken to by %s", (dialect) => {
     expect(JSON.stringify(server.asked[0]?.body)).toContain("aGk=");
   });
 
+  test("receives images and documents that a tool found, or why not", async () => {
+    const server = await modelServer();
+    const model = modelAt(dialect, server.url);
+    const media = [
+      { mimeType: "image/png", data: "aGk=" },
+      { mimeType: "application/pdf", data: "JVBERg==" },
+    ] as const;
+    const call = { type: "call", id: "c1", name: "read_file", arguments: "{}", toolCallId: "t1" } as const;
+    await events(
+      model,
+      requestOf([
+        user("look"),
+        { role: "assistant", model: model.info.id, parts: [call] },
+        {
+          role: "tool",
+          results: [{ call: "c1", name: "read_file", text: "seen", isError: false, media: [...media] }],
+        },
+      ]),
+    );
+    const sent = JSON.stringify(server.asked[0]?.body);
+    expect(sent).toContain("aGk=");
+    expect(sent).toContain(dialect === "openai-chat" ? "gets no PDF by this protocol" : "JVBERg==");
+  });
+
   test.each([
     ["max_tokens", "max_tokens"],
     ["refusal", "refusal"],

@@ -1,6 +1,8 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { readCommand, stopCommand } from "../src/tools/background-commands.ts";
 import { commandEnvironment, runCommand, SystemCommands } from "../src/tools/run-command.ts";
 import { toolContext, use } from "../test/tool-context.ts";
 import { testWorkspace } from "../test/workspace.ts";
@@ -105,5 +107,77 @@ describe("run_command", () => {
       await expect(use(runCommand, given, toolContext(cwd))).rejects.toThrow(
         expect.objectContaining({ code: "malformed" }),
       );
+  });
+});
+
+describe("the output of a command that runs", () => {
+  test("is shown as it comes, the last lines of it, and never the rest of a line or of a key", async () => {
+    const { cwd } = await testWorkspace();
+    const shown: string[] = [];
+    const seen = Promise.withResolvers<void>();
+    const context = toolContext(cwd, {
+      onOutput: async (text) => {
+        shown.push(text);
+        if (text.includes("ready")) seen.resolve();
+      },
+    });
+    const key = `${"A".repeat(64)}\n`.repeat(80);
+    await writeFile(join(cwd, "key.pem"), `-----BEGIN PRIVATE KEY-----\n${key}`.repeat(2));
+    const running = use(
+      runCommand,
+      { command: "cat key.pem; echo ready; while ! test -e go; do sleep 0.05; done" },
+      context,
+    );
+    await seen.promise;
+    await writeFile(join(cwd, "go"), "");
+    expect((await running).text).toContain("BEGIN PRIVATE KEY");
+    expect(shown.join("\n")).toContain("ready");
+    // The beginning of the second key is out of sight: what is left of it would not be recognized as one.
+    expect(shown.at(-1)).not.toContain("AAAA");
+  });
+});
+
+describe("a command in the background", () => {
+  test("goes on beside the calls, shows what it writes, and is stopped with what it started", async () => {
+    const { cwd } = await testWorkspace();
+    const context = toolContext(cwd);
+    const command = "sleep 600 & echo $!; echo up; wait";
+    const { text } = await use(runCommand, { command, background: true }, context);
+    const [, id = "", pid] = /^(command_1) .* runs\n(\d+)\nup$/.exec(text) ?? [];
+    expect(await isAlive(Number(pid))).toBe(true);
+    expect((await use(readCommand, { id }, context)).text).toBe(text);
+    expect((await use(stopCommand, { id }, context)).text).toContain("was stopped");
+    expect(await isAlive(Number(pid))).toBe(false);
+    await expect(use(readCommand, { id: "command_9" }, context)).rejects.toThrow("there are command_1");
+  });
+
+  test("that fails at once is reported as failed", async () => {
+    const { cwd } = await testWorkspace();
+    const { text } = await use(
+      runCommand,
+      { command: "echo no; exit 7", background: true },
+      toolContext(cwd),
+    );
+    expect(text).toMatch(/ended with exit code 7\nno$/);
+  });
+
+  test("is one of eight at most, and ends with the session, after which none begins", async () => {
+    const { cwd } = await testWorkspace();
+    const context = toolContext(cwd);
+    const given = { command: "echo $$; exec sleep 600", background: true };
+    const started = await Promise.all(Array.from({ length: 8 }, () => use(runCommand, given, context)));
+    await expect(use(runCommand, given, context)).rejects.toThrow("8 commands run in the background already");
+    await context.background?.close();
+    for (const { text } of started) expect(await isAlive(Number(text.split("\n")[1]))).toBe(false);
+    await expect(use(runCommand, given, context)).rejects.toThrow("being closed");
+  });
+});
+
+test("commands get the variables that the operator passes, and no others", () => {
+  const env = { PATH: "/bin", JAVA_HOME: "/opt/java", SECRET: "x" };
+  expect(commandEnvironment(env, ["JAVA_HOME", "NONE"])).toEqual({
+    PATH: "/bin",
+    JAVA_HOME: "/opt/java",
+    TERM: "dumb",
   });
 });

@@ -1,5 +1,6 @@
 import { systemClock } from "../src/agent-dependencies.ts";
 import { Roots } from "../src/files/roots.ts";
+import { BackgroundCommands } from "../src/tools/background-commands.ts";
 import { SystemCommands } from "../src/tools/run-command.ts";
 import type { Tool, ToolContext, ToolOutcome } from "../src/tools/tool.ts";
 
@@ -9,12 +10,14 @@ export function toolContext(cwd: string, more: Partial<ToolContext> = {}): ToolC
     roots: new Roots(cwd),
     services: {},
     commands: new SystemCommands(),
+    background: new BackgroundCommands(),
     memory: undefined,
     clock: systemClock,
     newId: () => "id",
     signal: new AbortController().signal,
     toolCallId: "call-1",
     onWorker: async () => undefined,
+    onOutput: async () => undefined,
     onSearch: async () => undefined,
     ...more,
   };

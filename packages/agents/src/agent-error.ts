@@ -12,6 +12,8 @@ export type AgentErrorCode =
   | "agent_not_installed"
   /** npm failed, or the result does not run. */
   | "install_failed"
+  /** Nothing is known that an archive could be checked by, and that is required. */
+  | "unchecked"
   /** A registry, or what it names, could not be fetched, or may not be. */
   | "download_failed"
   /** It was cancelled. */

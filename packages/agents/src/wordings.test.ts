@@ -16,7 +16,8 @@ const wordings = Catalogue.load().wordings;
 
 function offering(...tools: (Partial<OfferedTool> & { name: string })[]): Conversation {
   const offered = tools.map((tool) => ({ freeform: false, properties: [], required: [], ...tool }));
-  return { dialect: "anthropic", model: "m", streamed: true, system: "", items: [], tools: offered };
+  const usage = { input: 10, output: 5 };
+  return { dialect: "anthropic", model: "m", streamed: true, system: "", items: [], tools: offered, usage };
 }
 
 const word = (intent: Intent, conversation: Conversation) => wordIntent(intent, wordings, conversation);

@@ -43,7 +43,7 @@ function entry(version = "1.0.0", more: object = {}): object {
 
 async function lock(
   version: string,
-  integrity = integrityOf(packages.find((each) => each.manifest.version === version)!),
+  integrity: string | null = integrityOf(packages.find((each) => each.manifest.version === version)!),
 ) {
   const dependencies = { "tiny-agent": version };
   const lockfile = {
@@ -52,7 +52,11 @@ async function lock(
     requires: true,
     packages: {
       "": { name: "reins-agent-tiny", dependencies },
-      "node_modules/tiny-agent": { version, integrity, hasInstallScript: true },
+      "node_modules/tiny-agent": {
+        version,
+        ...(integrity !== null && { integrity }),
+        hasInstallScript: true,
+      },
     },
   };
   await mkdir(join(folder, "locks", "tiny"), { recursive: true });
@@ -170,6 +174,26 @@ describe("an install", () => {
       message: expect.stringContaining("EINTEGRITY"),
     });
     expect(await installer().installed("tiny")).toBeUndefined();
+  });
+
+  test("remembers what a package was that the lockfile has no hash of", async () => {
+    await lock("1.0.0", null);
+    const first = await installer().install("tiny");
+    expect(first).toMatchObject({ outdated: false, provenance: { source: "lockfile" } });
+    expect(first.provenance?.packages).toEqual([
+      { name: "tiny-agent", version: "1.0.0", integrity: integrityOf(packages[0]!) },
+    ]);
+    await installer().remove("tiny");
+    const again = await installer().install("tiny");
+    expect([(await installer().installed("tiny"))?.outdated, again.provenance?.lock]).toEqual([
+      false,
+      first.provenance?.lock,
+    ]);
+    await installer().remove("tiny");
+    await registry[Symbol.asyncDispose]();
+    await rm(join(folder, "cache"), { recursive: true });
+    registry = await PackageRegistry.listen([tiny("1.0.0", 'console.log("other")')]);
+    await expect(installer().install("tiny")).rejects.toThrow("EINTEGRITY");
   });
 
   test("is not used when the agent does not run", async () => {

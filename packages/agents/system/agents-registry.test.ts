@@ -1,11 +1,13 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { registryAnswers } from "../../../scripts/test/registry.ts";
 import { Catalogue } from "../src/catalogue.ts";
 import { Installer, type InstallerOptions } from "../src/install/installer.ts";
 import { findUv } from "../src/install/python.ts";
@@ -15,6 +17,26 @@ import { Stamps } from "../src/verify/stamp.ts";
 import { AgentRegistryServer, acpProgram } from "../test/agent-registry.ts";
 import { tarOf, zipOf } from "../test/archives.ts";
 import { integrityOf, PackageRegistry, type TestPackage } from "../test/package-registry.ts";
+
+/** This machine's, and that of the oldest Node that Reins runs on, which cannot be kept from other places than the index. */
+const NPMS: readonly (readonly [string, string | undefined])[] = [
+  ["the npm of this machine", undefined],
+  ...(registryAnswers ? ([["an old npm", "10.9.3"]] as const) : []),
+];
+
+/** Installs a version of npm; returns its program. */
+async function npmAt(version: string): Promise<string> {
+  const place = join(folder, "npm");
+  await promisify(execFile)("npm", [
+    "install",
+    "--no-audit",
+    "--no-fund",
+    "--prefix",
+    place,
+    `npm@${version}`,
+  ]);
+  return join(place, "node_modules/npm/bin/npm-cli.js");
+}
 
 let folder: string;
 let server: AgentRegistryServer;
@@ -189,6 +211,39 @@ describe("an agent that only the registry knows", () => {
     expect(await leftovers("tiny")).toEqual([]);
   });
 
+  test("is installed by the checksum that is given, and without any only where none is required", async () => {
+    const archive = gzipSync(tarOf([{ name: "tiny", text: acpProgram("2.0.0") }]));
+    const sha256 = createHash("sha256").update(archive).digest("hex");
+    const target = { archive: `${server.origin}/tiny.tgz`, cmd: "tiny" };
+    server.files.set("/tiny.tgz", archive);
+    server.agents = [published("tiny", "2.0.0", { binary: { [PLATFORM]: target } })];
+    const strict = installer({ requireChecksums: true });
+    await expect(strict.install("tiny")).rejects.toMatchObject({ code: "unchecked" });
+    const other = "0".repeat(64);
+    await expect(strict.install("tiny", { sha256: other })).rejects.toThrow("not what it was said to be");
+    expect(server.requests.filter((path) => path === "/tiny.tgz")).toHaveLength(1);
+    expect(await strict.check("tiny", { sha256 })).toMatchObject({ url: target.archive, sha256 });
+    const installed = await strict.install("tiny", { sha256: sha256.toUpperCase() });
+    expect(installed.provenance?.artifact).toMatchObject({ sha256, checked: true });
+    // From now on it is known.
+    await strict.remove("tiny");
+    expect((await strict.install("tiny")).provenance?.artifact).toMatchObject({ checked: true });
+
+    server.agents = [
+      published("tiny", "2.0.0", { binary: { [PLATFORM]: { ...target, sha256 } } }),
+      published("other", "2.0.0", { binary: { [PLATFORM]: target } }),
+      npx("packaged", "1.0.0"),
+    ];
+    now = new Date("2026-01-01T02:00:00Z");
+    const again = { reinstall: true, sha256: other };
+    await expect(strict.install("tiny", again)).rejects.toThrow("The registry has");
+    await expect(strict.install("packaged", { sha256 })).rejects.toMatchObject({ code: "invalid_version" });
+    expect((await installer().install("other")).provenance?.artifact).toMatchObject({
+      sha256,
+      checked: false,
+    });
+  });
+
   test("is refused when its package is not what it was at the first install", async () => {
     server.agents = [npx("tiny", "1.0.0")];
     await installer().install("tiny");
@@ -198,6 +253,44 @@ describe("an agent that only the registry knows", () => {
     npm = await PackageRegistry.listen([pack("1.0.0", "tiny-agent", `${acpProgram("1.0.0")}// tampered`)]);
     await expect(installer().install("tiny")).rejects.toThrow("EINTEGRITY");
     expect(Catalogue.load([], join(folder, "agents")).find("tiny")).toBeUndefined();
+  });
+
+  describe.each(NPMS)("with a package of elsewhere, by %s", (_, version) => {
+    test("is refused, and no code of that is run", { timeout: 300_000 }, async () => {
+      const execpath = version === undefined ? undefined : await npmAt(version);
+      const elsewhere = join(folder, "elsewhere");
+      await mkdir(elsewhere);
+      const scripts = { prepare: "touch prepared", postinstall: "touch prepared" };
+      const manifest = JSON.stringify({ name: "elsewhere", version: "1.0.0", scripts });
+      await writeFile(join(elsewhere, "package.json"), manifest);
+      // A repository may configure the npm that makes it ready.
+      await writeFile(join(elsewhere, ".npmrc"), "ignore-scripts=false\n");
+      const author = ["-c", "user.email=a@example.com", "-c", "user.name=a"];
+      for (const words of [
+        ["init", "-q"],
+        ["add", "-A"],
+        [...author, "commit", "-qm", "first"],
+      ])
+        execFileSync("git", words, { cwd: elsewhere });
+      server.files.set("/elsewhere.tgz", gzipSync(tarOf([{ name: "package/package.json", text: manifest }])));
+      for (const place of [
+        `git+file://${elsewhere}`,
+        `file:${elsewhere}`,
+        `${server.origin}/elsewhere.tgz`,
+      ]) {
+        await npm[Symbol.asyncDispose]();
+        const tiny = pack("1.0.0");
+        const dependencies = { elsewhere: place };
+        npm = await PackageRegistry.listen([{ ...tiny, manifest: { ...tiny.manifest, dependencies } }]);
+        server.agents = [npx("tiny", "1.0.0")];
+        const given = { ...environment(), npm_execpath: execpath };
+        const refused = installer({ environment: given }).install("tiny");
+        await expect(refused, place).rejects.toMatchObject({ code: "install_failed" });
+        expect(await leftovers("tiny")).toEqual([]);
+      }
+      expect((await readdir(elsewhere)).toSorted()).toEqual([".git", ".npmrc", "package.json"]);
+      if (execpath === undefined) expect(server.requests).not.toContain("/elsewhere.tgz");
+    });
   });
 
   test("is not used when it does not speak ACP", async () => {

@@ -164,6 +164,16 @@ describe("what a registry names", () => {
     await expect(away).rejects.toMatchObject(refused);
   });
 
+  test("is not waited for when its server does not answer, or sends nothing more", async () => {
+    server.files.set("/mute", () => undefined);
+    server.files.set("/stuck", (_, response) => void response.writeHead(200).write("a"));
+    const options = { trusted: server.url, signal, stallMs: 100 };
+    const stalled = { code: "download_failed", message: expect.stringContaining("sent nothing for 0.1 s") };
+    await expect(download(`${server.origin}/mute`, options)).rejects.toMatchObject(stalled);
+    const { body } = await download(`${server.origin}/stuck`, options);
+    await expect(body.toArray()).rejects.toMatchObject(stalled);
+  });
+
   test("is fetched from its own origin, by few redirects", async () => {
     server.files.set("/a", (_, response) => void response.writeHead(307, { location: "/b" }).end());
     server.files.set("/b", Buffer.from("here"));

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { z } from "zod";
 import { stringifySorted } from "../src/json/stringify.ts";
-import * as contracts from "../src/protocol/contracts.ts";
 import * as decisions from "../src/protocol/decisions.ts";
 import * as event from "../src/protocol/event.ts";
+import * as contracts from "../src/protocol/families.ts";
 import * as messages from "../src/protocol/messages.ts";
 import * as payloads from "../src/protocol/payloads.ts";
 import * as perception from "../src/protocol/perception.ts";

@@ -20,18 +20,6 @@ export {
   RPC,
 } from "./errors.ts";
 export {
-  ArtifactRef,
-  EvidenceRef,
-  RunLifecycleEvent,
-  RunStatus,
-  TaskItem,
-  TaskListEvent,
-  TaskStatus,
-  VerificationCheck,
-  VerificationEvent,
-  VerificationStatus,
-} from "./protocol/contracts.ts";
-export {
   ConfirmationDecision,
   ContextPerceptionDecision,
   Decision,
@@ -67,13 +55,23 @@ export {
   type SpecialisedEventType,
 } from "./protocol/event.ts";
 export {
+  ArtifactRef,
   closedDecision,
   DECISIONS,
   type DecisionFor,
   type Decisions,
+  EvidenceRef,
   PAYLOADS,
   type PayloadFor,
   type Payloads,
+  RunLifecycleEvent,
+  RunStatus,
+  TaskItem,
+  TaskListEvent,
+  TaskStatus,
+  VerificationCheck,
+  VerificationEvent,
+  VerificationStatus,
 } from "./protocol/families.ts";
 export {
   AgentInfo,
@@ -163,6 +161,5 @@ export { listening, type Served } from "./transport/listening.ts";
 export { type OpenOptions, openTransport, type Transport } from "./transport/open.ts";
 export { type StdioOptions, serveStdio } from "./transport/stdio.ts";
 export { listenOnSocket, serveUnix, type UnixOptions } from "./transport/unix.ts";
-export { decode, isObject } from "./wire/decode.ts";
-export { DecodeError } from "./wire/decode-error.ts";
+export { DecodeError, decode, isObject } from "./wire/decode.ts";
 export { encode } from "./wire/encode.ts";

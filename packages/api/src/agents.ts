@@ -60,9 +60,9 @@ export const AgentInstall = named(
     update: z.string().nullable().describe("the version that an update would install"),
     registry: z.looseObject({ url: z.string(), id: z.string(), version: z.string() }).optional(),
     artifact: z
-      .looseObject({ url: z.string(), sha256: z.string(), bytes: z.int() })
+      .looseObject({ url: z.string(), sha256: z.string(), bytes: z.int(), checked: z.boolean() })
       .optional()
-      .describe("the archive it came in"),
+      .describe("the archive it came in, and whether its checksum was known before"),
     agent_process: Package.optional().describe("the package that speaks ACP"),
     native: Package.optional().describe("the agent itself, where that is another package"),
     packages: z.int().optional().describe("how many packages were installed"),
@@ -196,6 +196,11 @@ const AgentInstallRequest = named(
       .enum(["anthropic", "openai-chat", "openai-responses", "gemini"])
       .optional()
       .describe("how an agent of the registry asks its model, so that it can be verified"),
+    sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/i, "must be 64 hexadecimal digits")
+      .optional()
+      .describe("what the archive of an agent of the registry has to have"),
     agent_version: version.describe("of the agent itself; by default the catalogue's"),
     agent_process_version: version.describe("of the package that speaks ACP"),
   }),

@@ -11,7 +11,15 @@ export {
   permissionOf,
   RELATIONS,
 } from "./access-matrix.ts";
-export { acpOperations, RpcId, RpcMessage, rpcOperations } from "./acp.ts";
+export {
+  acpOperations,
+  Connection,
+  ConnectionPage,
+  connectionOperations,
+  RpcId,
+  RpcMessage,
+  rpcOperations,
+} from "./acp.ts";
 export {
   Agent,
   AgentDetail,
@@ -34,12 +42,9 @@ export {
   ShownApproval,
   WithheldApproval,
 } from "./approvals.ts";
-export { auditOperations } from "./audit.ts";
-export { boardOperations } from "./board.ts";
-export { Connection, ConnectionPage, connectionOperations } from "./connections.ts";
 export { FileEntry, FileStat, fileOperations } from "./files.ts";
 export { haakOperations } from "./haak.ts";
-export { identityOperations, Token, User } from "./identity.ts";
+export { identityOperations, Self, selfOperations, Token, User } from "./identity.ts";
 export { KillReport, KillRequest, killOperations } from "./kill.ts";
 export {
   EntryPage,
@@ -49,10 +54,9 @@ export {
   ledgerOperations,
   PlacedEntry,
 } from "./ledger.ts";
-export { MailMessage, mailboxOperations } from "./mailbox.ts";
-export { mcpOperations, ToolPin } from "./mcp.ts";
+export { boardOperations, MailMessage, mailboxOperations } from "./mailbox.ts";
 export { MemoryFact, memoryOperations } from "./memory.ts";
-export { metricsOperations, Overview } from "./metrics.ts";
+export { auditOperations, metricsOperations, Overview } from "./metrics.ts";
 export { openApi } from "./openapi.ts";
 export { type OpenCodePrompt, type OpenCodePromptPart, opencodeOperations } from "./opencode.ts";
 export {
@@ -65,7 +69,7 @@ export {
   RPC_CONNECTION,
 } from "./operation.ts";
 export { agentOperations, hostOperations, operations, operatorOperations } from "./operations.ts";
-export { LoadedPolicy, PolicyStatus, policyOperations } from "./policy.ts";
+export { LoadedPolicy, PolicyStatus, policyOperations, RosterAgent, rosterOperations } from "./policy.ts";
 export {
   BacktestReport,
   CoverageReport,
@@ -78,7 +82,6 @@ export {
   studyOperations,
 } from "./policy-study.ts";
 export { codeOfStatus, PROBLEM_TYPE, PROBLEMS, Problem, type ProblemCode, problem } from "./problem.ts";
-export { RosterAgent, rosterOperations } from "./roster.ts";
 export {
   ExpandedRef,
   graphOperations,
@@ -91,7 +94,6 @@ export {
   StartRun,
 } from "./runs.ts";
 export { commandOperations, configOperations, sandboxAcpOperations } from "./sandbox-agent.ts";
-export { Self, selfOperations } from "./self.ts";
 export {
   Session,
   SessionPage,
@@ -104,5 +106,5 @@ export {
   type SkillSummary,
   skillOperations,
 } from "./skills.ts";
-export { SessionTool, SessionTools, toolOperations } from "./tools.ts";
+export { mcpOperations, SessionTool, SessionTools, ToolPin, toolOperations } from "./tools.ts";
 export { LoggedRequest, RequestPage, WireEnvelope, WirePage, wireOperations } from "./wire.ts";

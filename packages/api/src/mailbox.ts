@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { LongLimit, Name, named, PathName } from "./schema.ts";
+import { LongLimit, Name, named, PageLimit, PathName } from "./schema.ts";
 
 /** A message from one agent, or person, to others. Its content is its author's claim. */
 export const MailMessage = named(
@@ -43,7 +43,7 @@ const ReadMail = named(
   }),
 );
 
-/** The mailbox is a file that others write to as well: it may be full, or lead elsewhere. */
+/** The mailbox and the board are files that others write to as well: they may be full, or lead elsewhere. */
 const problems = ["conflict"] as const;
 
 /** Operations on mail. */
@@ -89,6 +89,38 @@ export const mailboxOperations = {
     audience: "admin",
     params: z.strictObject({ agent: PathName }),
     body: ReadMail,
+    problems,
+  }),
+} as const;
+
+/** The end of the board. */
+const BoardExcerpt = named(
+  "BoardExcerpt",
+  z.looseObject({ lines: z.array(z.string()).describe("oldest first") }),
+);
+
+/** A post; it carries the name of its author. */
+const NewPost = named("NewPost", z.strictObject({ content: z.string().min(1).max(65_536) }));
+
+/** Operations on the board. */
+export const boardOperations = {
+  showBoard: operation({
+    id: "show_board",
+    method: "GET",
+    path: "/v1/board",
+    summary: "Returns the last lines of the board of the caller's tenant.",
+    audience: "principal",
+    query: z.strictObject({ lines: PageLimit }),
+    answer: BoardExcerpt,
+    problems,
+  }),
+  postBoard: operation({
+    id: "post_board",
+    method: "POST",
+    path: "/v1/board",
+    summary: "Posts a line with its author and time for everyone.",
+    audience: "person",
+    body: NewPost,
     problems,
   }),
 } as const;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { Moment, named } from "./schema.ts";
+import { LongLimit, Moment, named } from "./schema.ts";
 
 const percentiles = z
   .looseObject({ count: z.int(), p50: z.number(), p90: z.number(), p99: z.number(), max: z.number() })
@@ -113,5 +113,29 @@ export const metricsOperations = {
     answer: z.string(),
     media: "text/plain; version=0.0.4; charset=utf-8",
     problems: ["unavailable"],
+  }),
+} as const;
+
+/** Operations on audit records, apart from the ledger's own, which clients in a browser load. */
+export const auditOperations = {
+  pullAudit: operation({
+    id: "pull_audit",
+    method: "GET",
+    path: "/v1/audit",
+    summary:
+      "Returns entries after a cursor as audit records, one JSON document per line, the oldest first; see docs/telemetry.md.",
+    audience: "admin",
+    query: z.strictObject({
+      cursor: z
+        .string()
+        .max(90)
+        .optional()
+        .describe("that of the last record that was received, `<seq>.<cid>`; from the beginning without one"),
+      format: z.enum(["jsonl", "ocsf"]).optional().describe("by default jsonl"),
+      limit: LongLimit.describe("by default 1000"),
+    }),
+    answer: z.string(),
+    media: "application/x-ndjson",
+    problems: ["conflict"],
   }),
 } as const;

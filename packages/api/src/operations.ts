@@ -1,30 +1,24 @@
 import { accessOperations } from "./access.ts";
-import { acpOperations, rpcOperations } from "./acp.ts";
+import { acpOperations, connectionOperations, rpcOperations } from "./acp.ts";
 import { agentsOperations } from "./agents.ts";
 import { approvalOperations } from "./approvals.ts";
-import { auditOperations } from "./audit.ts";
-import { boardOperations } from "./board.ts";
-import { connectionOperations } from "./connections.ts";
 import { fileOperations } from "./files.ts";
 import { haakOperations } from "./haak.ts";
-import { identityOperations } from "./identity.ts";
+import { identityOperations, selfOperations } from "./identity.ts";
 import { killOperations } from "./kill.ts";
 import { ledgerOperations } from "./ledger.ts";
-import { mailboxOperations } from "./mailbox.ts";
-import { mcpOperations } from "./mcp.ts";
+import { boardOperations, mailboxOperations } from "./mailbox.ts";
 import { memoryOperations } from "./memory.ts";
-import { metricsOperations } from "./metrics.ts";
+import { auditOperations, metricsOperations } from "./metrics.ts";
 import { opencodeOperations } from "./opencode.ts";
 import type { Operation } from "./operation.ts";
-import { policyOperations } from "./policy.ts";
+import { policyOperations, rosterOperations } from "./policy.ts";
 import { studyOperations } from "./policy-study.ts";
-import { rosterOperations } from "./roster.ts";
 import { graphOperations, runOperations } from "./runs.ts";
 import { commandOperations, configOperations, sandboxAcpOperations } from "./sandbox-agent.ts";
-import { selfOperations } from "./self.ts";
 import { sessionOperations } from "./sessions.ts";
 import { skillOperations } from "./skills.ts";
-import { toolOperations } from "./tools.ts";
+import { mcpOperations, toolOperations } from "./tools.ts";
 import { wireOperations } from "./wire.ts";
 
 /** The operations under `/v1` that need no agents. */

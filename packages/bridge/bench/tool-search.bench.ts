@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
-import { toolTokens } from "../src/search/promotion.ts";
-import { MAX_HITS, type SearchableTool, ToolIndex } from "../src/search/tool-index.ts";
+import { MAX_HITS, type SearchableTool, ToolIndex, toolTokens } from "../src/search/tool-index.ts";
 import {
   type CorpusQuery,
   corpusQueries,

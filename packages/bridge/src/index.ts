@@ -14,11 +14,23 @@ export { Idleness, MOST_MESSAGE_BYTES, type Wake, wakeOf } from "./idleness.ts";
 export { type Memory, StoredMemory, VolatileMemory } from "./memory.ts";
 export { itemSearch, searchItems } from "./search/bm25.ts";
 export { type Embed, type EmbeddingEndpoint, embedderFor } from "./search/embedding-search.ts";
-export { type DeferralSettings, divideTools, promote, toolTokens } from "./search/promotion.ts";
-export type { FoundTools } from "./search/regex-search.ts";
-export { namedTools, type SearchableTool, type ToolHit, ToolIndex } from "./search/tool-index.ts";
-export type { AskHost } from "./search/tool-search.ts";
-export { type SearchStrategy, searchTools, type ToolSearchOptions } from "./search/tool-search.ts";
+export {
+  type DeferralSettings,
+  divideTools,
+  namedTools,
+  promote,
+  type SearchableTool,
+  type ToolHit,
+  ToolIndex,
+  toolTokens,
+} from "./search/tool-index.ts";
+export {
+  type AskHost,
+  type FoundTools,
+  type SearchStrategy,
+  searchTools,
+  type ToolSearchOptions,
+} from "./search/tool-search.ts";
 export { cardText, SkillActivation, type SkillUpdate, scopeTools } from "./skills/activation.ts";
 export type { Bundle } from "./skills/bundle.ts";
 export { type LayerOrder, SkillCatalogue } from "./skills/catalogue.ts";
@@ -33,7 +45,15 @@ export {
 export { type HostRequest, HostSkills } from "./skills/host-skills.ts";
 export { MATCH_DEFAULTS, type MatchSettings, matchSkills } from "./skills/match.ts";
 export { type MatchQuery, rankSkills, type SkillMatch } from "./skills/rank.ts";
-export { checkSignature, readTrustedSigners, signBundle, trustSigner } from "./skills/signature.ts";
+export {
+  checkSignature,
+  readTrustedSigners,
+  type SkillIdentity,
+  signBundle,
+  type TrustSettings,
+  trustIn,
+  trustSigner,
+} from "./skills/signature.ts";
 export {
   isUsable,
   type LoadedSkill,
@@ -45,7 +65,6 @@ export {
   type SkillWarning,
 } from "./skills/skill.ts";
 export { substitute } from "./skills/skill-file.ts";
-export { type SkillIdentity, type TrustSettings, trustIn } from "./skills/trust.ts";
 export {
   BRIDGE_DEADLINES_MS,
   BridgeCallError,
@@ -57,12 +76,18 @@ export {
   isBridgeMethod,
   isHostNotification,
   offersBridge,
+  type PermissionReply,
   RETIRED_METHODS,
+  readPermissionReply,
 } from "./wire/bridge-port.ts";
-export { HostPulse, withinDeadline } from "./wire/host-pulse.ts";
-export { type HostOffer, hostRankers, serveHost } from "./wire/host-rankers.ts";
-export { PeerBridge } from "./wire/peer-bridge.ts";
-export { type PermissionReply, readPermissionReply } from "./wire/permission-reply.ts";
+export {
+  type HostOffer,
+  HostPulse,
+  hostRankers,
+  PeerBridge,
+  serveHost,
+  withinDeadline,
+} from "./wire/peer-bridge.ts";
 export {
   advanceWorker,
   interruptedUpdate,

@@ -114,9 +114,13 @@ describe("reins graph", () => {
       declared([{ id: "read", ...undecided, input: { path: "nowhere.txt" } }]),
     );
     await home.done("graph", "run", join(place, "stuck.json"), "--cwd", place, "--id", "stuck", "--detach");
-    await expect.poll(() => home.done("graph", "show", "stuck")).toMatch(/^stuck {2}blocked/);
+    await expect
+      .poll(() => home.done("graph", "show", "stuck"), { interval: 250 })
+      .toMatch(/^stuck {2}blocked/);
     await home.done("graph", "decide", "stuck", "read", "continue");
-    await expect.poll(() => home.done("graph", "show", "stuck")).toMatch(/^stuck {2}completed/);
+    await expect
+      .poll(() => home.done("graph", "show", "stuck"), { interval: 250 })
+      .toMatch(/^stuck {2}completed/);
     const over = await home.run("graph", "cancel", "late");
     expect([over.code, over.stderr]).toEqual([1, expect.stringContaining("is over")]);
     const decided = await home.run("graph", "decide", "late", "read", "retry");

@@ -16,7 +16,6 @@ import {
   testAgents,
   writeFile as write,
 } from "../../agents/test/test-agents.ts";
-import type { Reins } from "./support/reins.ts";
 import { TerminalRoom } from "./support/terminal-room.ts";
 
 /** The agents, and what a hostile repository can still do against their hooks. */
@@ -52,19 +51,6 @@ async function verdicts(room: TerminalRoom) {
   return all.flatMap(({ payload }) => (payload.event_type === "pre_action" ? [payload] : []));
 }
 
-/** The approval that waits. */
-async function pending(room: TerminalRoom): Promise<string> {
-  for (;;) {
-    const { approvals } = await room.reins.json("approvals", "list");
-    if (approvals.length > 0) return approvals[0].id;
-  }
-}
-
-async function fetched(room: TerminalRoom, reins: Reins, path: string) {
-  const headers = { authorization: `Bearer ${await room.reins.startToken()}` };
-  return Object(await (await fetch(new URL(path, reins.addressOf("http")), { headers })).json());
-}
-
 describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NEEDS_REGISTRY}`, (agent) => {
   async function installed(...flags: string[]): Promise<TerminalRoom> {
     const room = await TerminalRoom.open(agent);
@@ -81,7 +67,7 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
 
   test("does what the rules allow, after a verdict that is on record, in a session that is shown", async () => {
     await using room = await installed();
-    const reins = await room.reins.up();
+    await room.reins.up();
     const file = join(room.workspace, "inside.txt");
     await room.attempt(write(file, "canary\n"));
     expect(await readFile(file, "utf8")).toBe("canary\n");
@@ -104,7 +90,7 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     expect(result.payload).toMatchObject({ outcome: "completed", verdict: call.cid });
     expect(turn.payload).toMatchObject({ stop_reason: "end_turn" });
     expect(turn.payload.entries.slice(0, 2)).toEqual([prompt.cid, call.cid]);
-    const { sessions } = await fetched(room, reins, "/v1/sessions");
+    const { sessions } = await room.reins.fetched("/v1/sessions");
     expect(sessions).toMatchObject([
       {
         agent,
@@ -135,7 +121,7 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     await room.reins.up();
     const { marker, intent } = await asked(room);
     const run = room.attempt(intent);
-    const id = await pending(room);
+    const id = await room.reins.pending();
     expect(existsSync(marker)).toBe(false);
     await room.reins.done("approvals", "approve", id);
     await run;
@@ -151,7 +137,7 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     await room.reins.up();
     const { marker, intent } = await asked(room);
     const run = room.attempt(intent);
-    await room.reins.done("approvals", "deny", await pending(room), "--note", "not today");
+    await room.reins.done("approvals", "deny", await room.reins.pending(), "--note", "not today");
     await run;
     expect(existsSync(marker)).toBe(false);
     expect(room.results).toContain("not today");
@@ -167,7 +153,7 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     const run = runInTerminal(room.launch, "TRY it", room.workspace);
     await expect.poll(() => room.results, { timeout: 60_000 }).toContain("stays open");
     expect(existsSync(marker)).toBe(false);
-    await room.reins.done("approvals", "approve", await pending(room));
+    await room.reins.done("approvals", "approve", await room.reins.pending());
     onApproved();
     await run;
     expect(existsSync(marker)).toBe(true);
@@ -193,7 +179,7 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     const reins = await room.reins.up();
     const { marker, intent } = await asked(room);
     const run = room.attempt(intent);
-    const id = await pending(room);
+    const id = await room.reins.pending();
     await reins.kill();
     expect(existsSync(marker)).toBe(false);
     await room.reins.up();
@@ -205,11 +191,11 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
 
   test("is blocked from then on when its session is ended in Reins", async () => {
     await using room = await installed();
-    const reins = await room.reins.up();
+    await room.reins.up();
     const { marker, intent } = await asked(room);
     const run = room.attempt(intent);
-    const id = await pending(room);
-    const { sessions } = await fetched(room, reins, "/v1/sessions");
+    const id = await room.reins.pending();
+    const { sessions } = await room.reins.fetched("/v1/sessions");
     await room.reins.done("kill", "--session", sessions[0].id);
     await room.reins.run("approvals", "approve", id);
     await run;

@@ -159,9 +159,7 @@ describe("telemetry over OTLP", () => {
     const prompted = client.prompt(sessionId, `run \`${command}\``, {
       headers: { traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: "vendor=1" },
     });
-    const pending = async () => (await home.json("approvals", "list")).approvals ?? [];
-    await expect.poll(async () => (await pending()).length, { timeout: 30_000 }).toBe(1);
-    const [{ id }] = await pending();
+    const id = await home.pending();
     await home.done("approvals", "approve", id);
     expect(await prompted).toMatchObject({ stopReason: "end_turn" });
     await client.prompt(sessionId, "run `rm notes.txt`", { meta: { traceparent: `00-${TRACE}-${SPAN}-01` } });

@@ -35,9 +35,14 @@ export class PriceList {
     this.#models = new Map([...Object.entries(models), ...Object.entries(own)]);
   }
 
+  /** The price of a model, by its name with or without a version; `undefined` where it is not known. */
+  priceOf(model: string): ModelPrice | undefined {
+    return this.#models.get(model) ?? this.#models.get(model.replace(VERSION, ""));
+  }
+
   /** What a call of a model costs in dollars; `undefined` where its price is not known. */
   cost(model: string, counts: TokenCounts): number | undefined {
-    const price = this.#models.get(model) ?? this.#models.get(model.replace(VERSION, ""));
+    const price = this.priceOf(model);
     if (!price) return undefined;
     const { input, output, cache_read = input, cache_write = input } = price;
     const sum =

@@ -188,6 +188,68 @@ export function engineConformance(name: string, make: () => Promise<EngineUnderT
       await second.close();
     });
 
+    test("takes another course where something is sent as it ends, whatever the last one still waits for", async () => {
+      const { open } = await make();
+      const looked = Promise.withResolvers<void>();
+      const left = Promise.withResolvers<void>();
+      const orchestrate: Orchestration<unknown, unknown> = async (_, { available, hasReceived, receive }) => {
+        const values: unknown[] = [];
+        // It is left behind, waiting, when the orchestration ends.
+        void available("more").then(() => undefined);
+        void receive("other");
+        while (hasReceived("more")) values.push(await receive("more"));
+        looked.resolve();
+        await left.promise;
+        return values;
+      };
+      const engine = await open(orchestrate);
+      await engine.start("run", null);
+      await looked.promise;
+      const sending = ["a", "b"].map((value) => engine.send("run", "more", value, { reopen: true }));
+      sending.push(engine.send("run", "other", "c", { reopen: true }));
+      left.resolve();
+      expect(await Promise.all(sending)).toEqual([true, true, true]);
+      await expect.poll(() => engine.ended("run")).toEqual(["a", "b"]);
+      await engine.close();
+    });
+
+    test("delivers any number of values in their order across a kill, and none that comes after a cancel", async () => {
+      const { open, kill } = await make();
+      const values = Array.from({ length: 25 }, (_, value) => value);
+      const orchestrate: Orchestration<unknown, unknown> = async (_, { receive, signal }) => {
+        const received: unknown[] = [];
+        while (received.length < values.length) received.push(await receive("value"));
+        if (!signal.aborted)
+          await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+        return received;
+      };
+      const first = await open(orchestrate);
+      await first.start("run", null);
+      for (const value of values) await first.send("run", "value", value);
+      await kill(first);
+      const second = await open(orchestrate);
+      await second.resume();
+      const canceling = second.cancel("run");
+      expect(await second.send("run", "value", "late", { reopen: true })).toBe(false);
+      expect(await canceling).toBe(true);
+      expect(await second.ended("run")).toEqual(values);
+      await second.close();
+    });
+
+    test("says that something has arrived before it is received, and receives it once", async () => {
+      const { open } = await make();
+      const engine = await open(async (_, { available, hasReceived, receive }) => {
+        await Promise.all([available("value"), available("value")]);
+        const before = hasReceived("value");
+        const value = await receive("value");
+        return [before, value, hasReceived("value")];
+      });
+      await engine.start("run", null);
+      await engine.send("run", "value", 1);
+      expect(await engine.ended("run")).toEqual([true, 1, false]);
+      await engine.close();
+    });
+
     test("runs children, once each and across a kill, and joins them", async () => {
       const { open, kill } = await make();
       let effects = 0;

@@ -2,8 +2,8 @@ export type { ToolView } from "@reins/agent";
 export { notApplied } from "@reins/bridge";
 export { type Killed, KillOrder, KillReport, memoryOf } from "@reins/runner";
 export type { CommandService } from "./commands/command-service.ts";
+export type { GovernedInstall } from "./control/caller-scope.ts";
 export { isPreparationRecord } from "./control/control-point.ts";
-export type { GovernedInstall } from "./control/govern-install.ts";
 export type { ToolGate } from "./control/tool-offer.ts";
 export { REFUSED } from "./control/verdict.ts";
 export type { FileCaller } from "./files/caller-access.ts";
@@ -29,7 +29,7 @@ export { type EventLog, readWritten } from "./log/event-log.ts";
 export type { Cursor, Gap, LoggedEvent } from "./log/logged-event.ts";
 export type { Subscription } from "./log/subscription.ts";
 export { logTables } from "./log/tables.ts";
-export { listPins, resetPins } from "./mcp/manage-pins.ts";
+export { listPins, resetPins } from "./mcp/tool-pins.ts";
 export { familyAnswers, userMemory } from "./native/advisers.ts";
 export type { NativeSettings } from "./native/start-native.ts";
 export { newSessionRecord } from "./sessions/new-session.ts";
@@ -42,8 +42,7 @@ export {
   type SessionState,
 } from "./sessions/session-record.ts";
 export { sessionTables } from "./sessions/tables.ts";
-export { grantSkill, revokeSkill } from "./skills/skill-grants.ts";
-export { SkillLibrary, type SkillSettings } from "./skills/skill-library.ts";
+export { grantSkill, revokeSkill, SkillLibrary, type SkillSettings } from "./skills/skill-library.ts";
 export { verifyAgent } from "./trial/governed-trial.ts";
 export {
   type BoardExcerpt,

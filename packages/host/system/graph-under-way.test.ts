@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import { dirname, join } from "node:path";
 import { JournalEngine } from "@reins/graph";
+import { ArtifactStore } from "@reins/ledger";
 import { StoreError } from "@reins/store";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { GraphSettings } from "../src/graph/graph-runs.ts";
 import { command, declarationOf, openGraphHome } from "./fixtures/graph-home.ts";
 import { textIn } from "./fixtures/home.ts";
 
@@ -68,6 +70,33 @@ describe("the kill switch", () => {
   });
 });
 
+test("the kill switch ends runs that have just begun, or continue after their end", async () => {
+  const home = await openGraphHome({ killSocket: true });
+  const { graphs, kills } = home.hosting;
+  const wait = { executor: { type: "runtime", target: "wait" }, input: { seconds: 2_000_000 } };
+  const killed = async (id: string): Promise<void> => {
+    await expect
+      .poll(async () => (await graphs.get(home.principal, id).catch(() => undefined))?.status, {
+        interval: 0,
+      })
+      .toBe("running");
+    const order = { id: randomUUID(), tenant: null, by: "user:default/operator", reason: null };
+    await kills?.kill({ ...order, target: { kind: "all" } as const });
+    expect(await home.ended(id)).toMatchObject({ status: "canceled" });
+  };
+  for (const run_id of ["one", "two", "three"]) {
+    const starting = home.start([{ id: "wait", ...wait }], { run_id }, { persist: true });
+    await Promise.all([starting.catch(() => undefined), killed(run_id)]);
+  }
+  for (const run_id of ["four", "five", "six"]) {
+    await home.run([command("a", "test -e go && sleep 60")], { run_id }, { persist: true });
+    await writeFile(join(home.workspace, "go"), "");
+    const deciding = graphs.decide(home.principal, run_id, { action: "a", decision: "retry" });
+    await Promise.all([deciding, killed(run_id)]);
+    await rm(join(home.workspace, "go"));
+  }
+});
+
 test("a run that is canceled as soon as it is found does nothing", async () => {
   const home = await openGraphHome();
   const { graphs } = home.hosting;
@@ -86,6 +115,21 @@ test("a run that is canceled as soon as it is found does nothing", async () => {
   // What a canceled run left under way would be done before this.
   await home.run([command("after", "sleep 0.4; echo after >> done.txt")]);
   expect(await textIn(join(home.workspace, "done.txt"))).toBe("after\n");
+});
+
+test("a run that is revised as soon as it has failed is not shown as failed after that", async () => {
+  const home = await openGraphHome();
+  const { graphs } = home.hosting;
+  for (const id of ["one", "two", "three", "four", "five", "six", "seven", "eight"]) {
+    await home.start([command("a", "false")], { run_id: id }, { persist: true });
+    await expect.poll(async () => (await home.get(id)).ended_at, { interval: 0 }).toBeDefined();
+    const declaration = {
+      ...{ type: "agent.protocol", version: "1", intent: "revise" },
+      payload: { run_id: id, actions: [command("b", "true")] },
+    };
+    await graphs.start(home.principal, { declaration });
+    expect(await home.ended(id)).toMatchObject({ status: "completed" });
+  }
 });
 
 test("a run that is canceled as soon as it continues does nothing more", async () => {
@@ -174,6 +218,106 @@ describe("a full disk", () => {
     const run = await home.ended(run_id);
     expect([run.status, run.status_reason]).toEqual(["completed", undefined]);
     expect(await textIn(join(home.workspace, "done.txt"))).toBe("one\ntwo\n");
+  });
+
+  test("fails no action whose result has no room: it waits, and is done once", async () => {
+    const graphs: GraphSettings = {
+      pipelines: {
+        twice: {
+          description: "Writes twice.",
+          steps: ["three", "four"].map((word) => ({
+            tool: "run_command",
+            input: { command: `echo ${word} >> done.txt` },
+          })),
+        },
+      },
+    };
+    const home = await openGraphHome({ graphs });
+    const { supervisor } = home.harness;
+    const settle = supervisor.settle.bind(supervisor);
+    const full = new StoreError("full", "the disk is full; make room");
+    const settling = vi.spyOn(supervisor, "settle");
+    const put = vi.spyOn(ArtifactStore.prototype, "put");
+    onTestFinished(() => put.mockRestore());
+    put.mockRejectedValue(Object.assign(new Error("no space left on device"), { code: "ENOSPC" }));
+    const retry = { failure_policy: "retry" };
+    const pipe = {
+      id: "pipe",
+      executor: { type: "pipeline", target: "twice" },
+      depends_on: ["one"],
+      ...retry,
+    };
+    const actions = [command("one", "echo one >> done.txt", retry), pipe];
+    const { run_id } = await home.start(actions, {}, { persist: true });
+    const reason = async () => (await home.get(run_id)).status_reason;
+    await expect.poll(reason).toMatch(/waits until it can be stored: no space left/);
+    // From here on no outcome is settled at the first attempt.
+    let calls = 0;
+    settling.mockImplementation((...given) => {
+      calls += 1;
+      return calls % 2 === 1 ? Promise.reject(full) : settle(...given);
+    });
+    put.mockRestore();
+    const run = await home.ended(run_id);
+    expect(run.actions.map(({ status, attempts }) => [status, attempts])).toEqual(
+      Array(2).fill(["completed", 1]),
+    );
+    expect(calls).toBe(8);
+    expect(await textIn(join(home.workspace, "done.txt"))).toBe("one\nthree\nfour\n");
+  });
+
+  test("keeps no cancel from ending what runs, which is stored once there is room", async () => {
+    const home = await openGraphHome();
+    const { store } = home.harness;
+    const line = "while true; do echo tick >> ticks.txt; sleep 0.05; done";
+    const { run_id } = await home.start([command("one", line)], {}, { persist: true });
+    const ticks = async () => (await textIn(join(home.workspace, "ticks.txt")))?.length ?? 0;
+    await expect.poll(ticks).toBeGreaterThan(0);
+    const full = vi.spyOn(store, "commit").mockRejectedValue(new StoreError("full", "the disk is full"));
+    const canceling = home.hosting.graphs.cancel(home.principal, run_id);
+    const isQuiet = async () => {
+      const before = await ticks();
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return (await ticks()) === before;
+    };
+    await expect.poll(isQuiet).toBe(true);
+    expect((await home.get(run_id)).ended_at).toBeUndefined();
+    full.mockRestore();
+    expect(await canceling).toMatchObject({ status: "canceled" });
+  });
+
+  test("refuses to continue a run that is over, which stays over", async () => {
+    const home = await openGraphHome();
+    const { store } = home.harness;
+    const { run_id } = await home.run([command("one", "false")], {}, { persist: true });
+    const before = await home.get(run_id);
+    const full = vi
+      .spyOn(store, "commit")
+      .mockRejectedValue(new StoreError("full", "the disk is full; make room"));
+    const retry = { action: "one", decision: "retry" } as const;
+    await expect(home.hosting.graphs.decide(home.principal, run_id, retry)).rejects.toThrow(/full/);
+    full.mockRestore();
+    expect(await home.get(run_id)).toEqual(before);
+    await home.hosting.graphs.decide(home.principal, run_id, retry);
+    expect((await home.ended(run_id)).actions[0]?.attempts).toBe(2);
+  });
+
+  test("shows a run as over once its end is stored, and says meanwhile what it waits for", async () => {
+    const home = await openGraphHome();
+    const { store } = home.harness;
+    const commit = store.commit.bind(store);
+    let isFull = true;
+    vi.spyOn(store, "commit").mockImplementation(((...given: Parameters<typeof commit>) =>
+      isFull && given[0].some(({ tables, name }) => tables === "graph" && name === "end")
+        ? Promise.reject(new StoreError("full", "the disk is full; make room"))
+        : commit(...given)) as never);
+    const { run_id } = await home.start([command("one", "false")], {}, { persist: true });
+    const shown = async () => (await home.get(run_id)).status_reason;
+    await expect.poll(shown).toMatch(/waits until it can be stored: the disk is full/);
+    expect(await home.get(run_id)).toMatchObject({ status: "running", actions: [{ status: "failed" }] });
+    expect((await home.get(run_id)).ended_at).toBeUndefined();
+    isFull = false;
+    expect(await home.ended(run_id)).toMatchObject({ status: "failed" });
   });
 });
 

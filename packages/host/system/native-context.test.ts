@@ -8,7 +8,7 @@ async function openScripted(script: Script, options: NativeTest = {}) {
   const { url, key } = model.endpoint;
   const agent = await openNative({
     ...options,
-    environment: { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key },
+    environment: { ...options.environment, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key },
   });
   return { ...agent, model };
 }
@@ -86,5 +86,13 @@ tool_rules: [{ name: all, condition: {}, verdict: allowed }]
     expect(await ends(free)).toBe("end_turn");
     const told = JSON.stringify(client.got.map(({ message }) => message));
     expect(told).toContain('"currency":"USD"');
+  });
+
+  test("count by the table of list prices where the operator has set none", async () => {
+    const environment = { REINS_MODEL: "anthropic:claude-haiku-4-5-20251001" };
+    const { client, id } = await openScripted(() => reply(say("Hello.")), { environment });
+    await client.prompt(id, "hello");
+    const [usage] = client.updates.filter(({ sessionUpdate }) => sessionUpdate === "usage_update");
+    expect(usage?.cost).toEqual({ amount: (10 * 1 + 5 * 5) / 1_000_000, currency: "USD" });
   });
 });

@@ -1,7 +1,17 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type JsonObject, membersOf } from "@reins/acp";
-import { call, hold, reply, type Scene, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
+import {
+  call,
+  hold,
+  reply,
+  type Scene,
+  type Script,
+  ScriptedModel,
+  say,
+  scene,
+  scenes,
+} from "@reins/scripted-model";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { textIn } from "./fixtures/home.ts";
 import { stubEntry } from "./fixtures/hub.ts";
@@ -10,8 +20,9 @@ import { type NativeTest, openNative, verdictsOf } from "./fixtures/native.ts";
 type Native = Awaited<ReturnType<typeof openNative>>;
 
 /** A native agent whose model plays scenes; a child has the same model, and the stub is installed beside it. */
-async function scripted(parts: readonly Scene[], options: NativeTest = {}): Promise<Native> {
-  const model = await ScriptedModel.listen({ script: scenes(...parts) });
+async function scripted(parts: readonly Scene[] | Script, options: NativeTest = {}): Promise<Native> {
+  const script = typeof parts === "function" ? parts : scenes(...parts);
+  const model = await ScriptedModel.listen({ script });
   onTestFinished(() => model.close());
   const { url, key } = model.endpoint;
   return openNative({
@@ -34,6 +45,33 @@ const reported = ({ client }: Native): string =>
     .map(({ message }) => membersOf(membersOf(message.params).update))
     .flatMap(({ rawOutput }) => String(membersOf(rawOutput).text ?? ""))
     .join("\n");
+
+describe("subagents that are wanted at once", () => {
+  test("work at the same time, each a session with verdicts of its own, and answer in their order", async () => {
+    const names = ["one", "two", "three"];
+    const together = Promise.withResolvers<void>();
+    const looked = new Set<string>();
+    const parent = scenes(
+      scene("delegate", reply(...names.map((name) => call("spawn_subagent", { prompt: `task of ${name}` })))),
+    );
+    const agent = await scripted((conversation) => {
+      const words = JSON.stringify(conversation.items);
+      const name = names.find((one) => words.includes(`task of ${one}`) && !words.includes("delegate"));
+      if (name === undefined) return parent(conversation);
+      if (!conversation.items.some(({ role }) => role === "tool")) return reply(call("list_files", {}));
+      // Each child says something only when all three have looked.
+      if (looked.add(name).size === names.length) together.resolve();
+      return reply(hold(together.promise), say(`I am ${name}.`));
+    });
+    await agent.client.prompt(agent.id, "delegate");
+    const said = reported(agent);
+    expect(said).toContain("I am one.");
+    expect(said).toContain("I am three.");
+    const verdicts = (await verdictsOf(agent)).map(([, tool]) => tool);
+    expect(verdicts.filter((tool) => tool === "spawn_subagent")).toHaveLength(3);
+    expect(verdicts.filter((tool) => tool === "list_files")).toHaveLength(3);
+  });
+});
 
 describe("a subagent", () => {
   test("is a governed session of its own, one deeper, whose steps the parent's client sees", async () => {

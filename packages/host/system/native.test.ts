@@ -1,7 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { membersOf } from "@reins/acp";
-import { describe, expect, test } from "vitest";
+import { call, reply, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { textIn } from "./fixtures/home.ts";
 import { openNative, verdictsOf } from "./fixtures/native.ts";
 
@@ -149,5 +150,31 @@ describe("the plan of a turn", () => {
       JSON.stringify(message).includes('"sessionUpdate":"plan"'),
     );
     expect(noted).toHaveLength(plans.length);
+  });
+});
+
+describe("commands of a session", () => {
+  test("in the background have a verdict for their start, and end with the session", async () => {
+    const command = "echo $$ > pid; exec sleep 600";
+    const model = await ScriptedModel.listen({
+      script: scenes(
+        scene("SERVE", reply(call("run_command", { command, background: true })), reply(say("It runs."))),
+      ),
+    });
+    onTestFinished(() => model.close());
+    const { url, key } = model.endpoint;
+    const agent = await openNative({
+      person: () => "allow_once",
+      environment: { PATH: process.env.PATH, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key },
+      native: { environment: { GREETING: "hello" } },
+    });
+    await agent.client.prompt(agent.id, "SERVE");
+    const pid = Number(await textIn(join(agent.workspace, "pid")));
+    const isAlive = async () => !/^$|\) Z /.test((await textIn(`/proc/${pid}/stat`)) ?? "");
+    expect(await isAlive()).toBe(true);
+    expect(await textIn(`/proc/${pid}/environ`)).toContain("GREETING=hello");
+    await agent.client.request("session/close", { sessionId: agent.id });
+    await expect.poll(isAlive).toBe(false);
+    expect((await verdictsOf(agent)).filter(([, tool]) => tool === "run_command")).toHaveLength(1);
   });
 });

@@ -242,6 +242,30 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(`%s${NEEDS_REGISTRY}`, (agen
       const told = real.model.requests.map(({ conversation }) => JSON.stringify(conversation.items));
       expect(told.some((items) => items.includes("heather"))).toBe(true);
     });
+
+  if (takesMcp)
+    test("has no call of an MCP tool that a person refuses reach its server", async () => {
+      const real = await openRealAgent();
+      const [allowed, denied] = [join(real.folder, "allowed"), join(real.folder, "denied")];
+      const write = (path: string) => reply(attempt(callMcpTool("lab", "write", { path, text: "x" })));
+      real.model.play(scenes(scene("ALLOWED", write(allowed)), scene("DENIED", write(denied))));
+      real.state.person = (params) =>
+        JSON.stringify(params).includes(denied) ? "reject_once" : "allow_once";
+      const id = await real.begin({ mcpServers: [lab] });
+      const written = async () => {
+        await real.prompt(id, "ALLOWED it");
+        return textIn(allowed);
+      };
+      await expect.poll(written, { timeout: 60_000 }).toBe("x");
+      await real.prompt(id, "DENIED it");
+      expect(await textIn(denied)).toBeUndefined();
+      expect((await verdictsIn(real)).filter((verdict) => verdict.startsWith("mcp:lab/write"))).toEqual([
+        "mcp:lab/write allowed",
+        "mcp:lab/write blocked",
+      ]);
+      const results = (await real.entries("tool_result")).filter(({ target }) => target === "mcp:lab/write");
+      expect(results.map(({ tags }) => tags)).toEqual([["completed"]]);
+    });
   else
     test("takes no MCP server: it is not started, and the client is notified", async () => {
       const real = await openRealAgent();

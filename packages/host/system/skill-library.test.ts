@@ -4,10 +4,8 @@ import { dirname, join } from "node:path";
 import { signBundle, trustSigner } from "@reins/bridge";
 import { ManualClock } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
-import { InjectedSkills } from "../src/skills/injected-skills.ts";
-import { projectedSkills } from "../src/skills/projected-skills.ts";
-import { grantSkill, revokeSkill } from "../src/skills/skill-grants.ts";
-import { SkillLibrary } from "../src/skills/skill-library.ts";
+import { InjectedSkills, projectedSkills } from "../src/skills/injected-skills.ts";
+import { grantSkill, revokeSkill, SkillLibrary } from "../src/skills/skill-library.ts";
 import { openTestHome } from "./fixtures/home.ts";
 
 const PROMPT = "roll out the canary";

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { call, reply, say, scene, scenes } from "@reins/scripted-model";
 import { describe, expect, test } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
-import { grantSkill } from "../src/skills/skill-grants.ts";
-import { SkillLibrary } from "../src/skills/skill-library.ts";
+import { grantSkill, SkillLibrary } from "../src/skills/skill-library.ts";
 import { openTestHome } from "./fixtures/home.ts";
 import { INSTALL_MS, openRealAgent, REAL_AGENTS, verdictsIn } from "./fixtures/real-agents.ts";
 

@@ -4,7 +4,7 @@ import { membersOf } from "@reins/acp";
 import { call, reply, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
 import type { Principal } from "@reins/supervisor";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { grantSkill, revokeSkill } from "../src/skills/skill-grants.ts";
+import { grantSkill, revokeSkill } from "../src/skills/skill-library.ts";
 import { type NativeTest, openNative, verdictsOf } from "./fixtures/native.ts";
 
 const CANARY =

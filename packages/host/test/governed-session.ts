@@ -2,6 +2,7 @@ import type { JsonObject } from "@reins/acp";
 import type { Draft } from "@reins/ledger";
 import { type ControlEvent, type Decided, Redactor, type Subject } from "@reins/supervisor";
 import { type AgentProfile, THIRD_PARTY } from "../src/control/agent-profile.ts";
+import type { ActionPayload } from "../src/control/control-point.ts";
 import type { GovernorContext } from "../src/governor/context.ts";
 import { GovernedSession, Turn } from "../src/governor/governed-session.ts";
 
@@ -22,6 +23,11 @@ export interface TestGovernance {
   readonly prompts?: JsonObject;
   /** The requests that the agent answers with an error. */
   readonly refuses?: readonly string[];
+  /** What an action would do, by its payload; nothing by default. */
+  readonly factsOf?: (payload: ActionPayload) => {
+    readonly effects: readonly object[];
+    readonly opaque: boolean;
+  };
 }
 
 /** A session of a governor without processes and disk, and everything that it sends and records. */
@@ -30,6 +36,7 @@ export function testSession({
   profile = {},
   prompts = {},
   refuses = [],
+  factsOf = () => ({ effects: [], opaque: false }),
 }: TestGovernance = {}) {
   const left = [...verdicts];
   const decided: ControlEvent[] = [];
@@ -47,7 +54,7 @@ export function testSession({
       return left.shift() ?? ALLOWED;
     },
     foresee: async () => left[0] ?? ALLOWED,
-    preview: async () => ({ action: { effects: [], opaque: false } }),
+    preview: async ({ payload }: { readonly payload: ActionPayload }) => ({ action: factsOf(payload) }),
     settle: async (_: Subject, end: unknown, usage?: unknown) => {
       if (usage !== undefined) charged.push(usage);
       return end;

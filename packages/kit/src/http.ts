@@ -1,5 +1,13 @@
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import { BlockList, isIPv6 } from "node:net";
+import { once } from "node:events";
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { type AddressInfo, BlockList, isIPv6 } from "node:net";
 import { Duplex } from "node:stream";
 import type { Clock } from "./async.ts";
 import { ByteBuffer } from "./lines.ts";
@@ -218,6 +226,55 @@ export function rateHeaders(name: string, state: RateState): Readonly<Record<str
     "ratelimit-policy": `"${name}";q=${limit};w=${windowMs / 1_000}`,
     ratelimit: `"${name}";r=${remaining};t=${Math.ceil(resetMs / 1_000)}`,
   };
+}
+
+const LOOPBACK = "127.0.0.1";
+
+/** A web server for programs of this machine, on a port that was free. */
+export class LoopbackServer {
+  readonly port: number;
+  readonly #server: Server;
+  #closing: Promise<void> | undefined;
+
+  private constructor(server: Server, port: number) {
+    this.#server = server;
+    this.port = port;
+  }
+
+  /** Listens on a free port of loopback; nothing is answered before {@link serve}. */
+  static async listen(): Promise<LoopbackServer> {
+    const server = createServer().listen(0, LOOPBACK);
+    await once(server, "listening");
+    return new LoopbackServer(server, portOf(server.address()));
+  }
+
+  /** Where it is reached, without a slash at the end. */
+  get url(): string {
+    return `http://${LOOPBACK}:${this.port}`;
+  }
+
+  /** Answers requests from now on. */
+  serve(answer: RequestListener): void {
+    this.#server.on("request", answer);
+  }
+
+  /** Stops listening and hangs up on everybody. May be called twice. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  if (address !== null && typeof address !== "string") return address.port;
+  throw new Error(`A server on ${LOOPBACK} has no port.`);
 }
 
 const loopback = new BlockList();

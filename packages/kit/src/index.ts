@@ -20,6 +20,7 @@ export { HIDDEN, hasHidden, quoteLines, visibleJson, visibleText } from "./hidde
 export {
   isClosed,
   isLoopback,
+  LoopbackServer,
   type RateState,
   type RequestBody,
   rateHeaders,
@@ -52,7 +53,6 @@ export {
   readJson,
 } from "./json/parse.ts";
 export { ByteBuffer, type CutLine, LineReader, LineWriter, messageIdIn } from "./lines.ts";
-export { LoopbackServer } from "./loopback-server.ts";
 export { faultSentences, memberFaults } from "./member-faults.ts";
 export {
   MessageError,

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
-import { LoopbackServer } from "../src/loopback-server.ts";
+import { LoopbackServer } from "../src/http.ts";
 
 test("answers on loopback until it is closed, disconnects waiting clients, and may be closed twice", async () => {
   const server = await LoopbackServer.listen();

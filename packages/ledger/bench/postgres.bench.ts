@@ -1,3 +1,10 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
 import { PostgresServer, postgresFolder } from "../../store/test/postgres-server.ts";
 import { blake3Hex } from "../src/canonical.ts";
@@ -81,6 +88,54 @@ async function throughput(server: PostgresServer, count: number, rounds: number)
   }, server.address("ours"));
 }
 
+/** A process that writes, and what it says next. */
+async function startNode(address: string, id: string, keys: string, count: number) {
+  const script = fileURLToPath(new URL("./writing-node.ts", import.meta.url));
+  const child = spawn(process.execPath, [script, address, id, keys, `${PRODUCERS}`, `${count}`], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const said = async () => String((await lines.next()).value);
+  await said();
+  return { child, said };
+}
+
+/** How many entries a second processes of those names keep together. */
+async function throughputOf(ids: readonly string[], server: PostgresServer, count: number): Promise<number> {
+  const home = await mkdtemp(join(tmpdir(), "ledger-bench-"));
+  const address = server.address();
+  const nodes: Awaited<ReturnType<typeof startNode>>[] = [];
+  try {
+    for (const [index, id] of ids.entries()) {
+      const keys = join(home, `${index}`);
+      if (index > 0) await cp(join(home, "0"), keys, { recursive: true });
+      nodes.push(await startNode(address, id, keys, count / ids.length));
+    }
+    for (const { child } of nodes) child.stdin.write("\n");
+    const took = await Promise.all(nodes.map(({ said }) => said()));
+    await Promise.all(nodes.map(({ child }) => child.exitCode ?? once(child, "exit")));
+    return count / (Math.max(...took.map(Number)) / 1_000);
+  } finally {
+    for (const { child } of nodes) child.kill();
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+async function nodes(server: PostgresServer, count: number, rounds: number): Promise<BenchRow> {
+  const [three, one]: [number[], number[]] = [[], []];
+  for (let round = 0; round < rounds; round += 1) {
+    one.push(await throughputOf([""], server, count));
+    three.push(await throughputOf(["a", "b", "c"], server, count));
+  }
+  return {
+    what: `durable entries of three nodes, ${PRODUCERS} producers each`,
+    value: median(three),
+    unit: "entries/s",
+    baseline: { what: "of one process that has the database to itself", value: median(one) },
+    bar: { ratio: 0.9, sense: "at least" },
+  };
+}
+
 export default {
   name: "ledger-postgres",
   title: "Durable entries of the ledger in PostgreSQL, beside raw inserts of the same rows by pg",
@@ -88,7 +143,8 @@ export default {
     if (postgresFolder === undefined) return [];
     const server = await PostgresServer.start({ fsync: true });
     try {
-      return [await throughput(server, scale === "quick" ? 5_000 : 20_000, scale === "quick" ? 1 : 3)];
+      const [count, rounds] = scale === "quick" ? [6_000, 1] : [21_000, 3];
+      return [await throughput(server, count, rounds), await nodes(server, count, rounds)];
     } finally {
       await server.stop();
     }

@@ -13,6 +13,9 @@ function signerOf(keyId: string) {
   return { keyId, publicKey: raw, privateKey };
 }
 
+/** What becomes an entry, and the entry that announces a key. */
+type Recorded = PreparedEntry & { readonly entry?: PreparedEntry };
+
 /** A ledger over a store that notes the changes of each commit and may be held up. */
 async function opened() {
   const clock = new ManualClock();
@@ -21,11 +24,11 @@ async function opened() {
   let gate: Promise<void> | undefined;
   const store = {
     query: async () => undefined,
-    commit: async (changes: { name: string; args: PreparedEntry }[], options?: { durable?: boolean }) => {
+    commit: async (changes: { name: string; args: Recorded }[], options?: { durable?: boolean }) => {
       await gate;
-      commits.push(changes.map(({ name, args }) => (name === "append" ? args.quality : name)));
+      commits.push(changes.map(({ name, args }) => args.quality ?? args.entry?.quality ?? name));
       durables.push(options?.durable);
-      return changes.map((_, seq) => ({ seq, cid: `cid ${seq}`, parents: [] }));
+      return changes.map((_, index) => ({ cid: `cid ${index}`, parents: [] }));
     },
   };
   const signers = new Map<string, ReturnType<typeof signerOf>>();
@@ -143,7 +146,7 @@ describe("the rotation of a key", () => {
     const failing = ledger.rotateKey("broken");
     const next = ledger.record([draft]);
     await expect(failing).rejects.toThrow("no key");
-    await expect(next).resolves.toMatchObject({ entries: [{ seq: 0 }] });
+    await expect(next).resolves.toMatchObject({ entries: [{ cid: "cid 0" }] });
   });
 });
 

@@ -1,9 +1,11 @@
+import { randomUUID } from "node:crypto";
 import { type Clock, LruCache, systemClock } from "@reins/kit";
 import { type Change, change, type Results, type Store } from "@reins/store";
 import { PayloadProtection, type ProtectionOptions } from "./artifacts/private-payload.ts";
 import { attested, contentOf, isAttested, prepare, SYSTEM } from "./canonical.ts";
 import { verifierKey } from "./checkpoint.ts";
-import type { AttestationOrder, Draft, ParentlessContent, PreparedEntry } from "./entry.ts";
+import { Checkpointer } from "./checkpointer.ts";
+import type { AttestationOrder, Cid, Draft, ParentlessContent, PreparedEntry } from "./entry.ts";
 import {
   Announcements,
   announcedKeys,
@@ -12,7 +14,8 @@ import {
   type Signers,
 } from "./keys/announced-keys.ts";
 import { LedgerError } from "./ledger-error.ts";
-import { LedgerReader } from "./ledger-reader.ts";
+import { LedgerReader, type PlacedEntry } from "./ledger-reader.ts";
+import { Sequencer } from "./sequencer.ts";
 import type { Appended } from "./tables/append.ts";
 import type { EntryRange } from "./tables/queries.ts";
 import { ledgerTables, type StoredCheckpoint, type StoredEntry } from "./tables/tables.ts";
@@ -55,7 +58,9 @@ export class Ledger extends LedgerReader {
   /** The announced keys that signed last, by holder. */
   readonly #inUse = new LruCache<string, LedgerSigner>({ entries: MOST_KEYS });
   readonly #log: LedgerSigner;
-  readonly #checkpointer: Checkpointer;
+  /** Makes checkpoints; of a ledger to which several nodes write, one node's sequencer does. */
+  readonly #checkpointer: Checkpointer | Sequencer;
+  readonly #sequencer: Sequencer | undefined;
   readonly #mirror: boolean;
   /** Records in progress. A read waits for those that began before it, a key rotation for all. */
   readonly #recording = new Set<Promise<unknown>>();
@@ -71,11 +76,27 @@ export class Ledger extends LedgerReader {
     this.#mirror = logKey !== undefined && logKey !== ownKey;
     this.#clock = options.clock ?? systemClock;
     this.#announcements = new Announcements((signer, holder) => this.#announce(signer, holder));
-    this.#checkpointer = new Checkpointer(() => this.#makeCheckpoint(), this.#clock);
+    if (options.store.node && !this.#mirror) this.#sequencer = this.#newSequencer();
+    this.#checkpointer = this.#sequencer ?? new Checkpointer(() => this.#makeCheckpoint(), this.#clock);
+  }
+
+  #newSequencer(): Sequencer {
+    return new Sequencer({
+      store: this.#options.store,
+      privateKey: this.#log.privateKey,
+      clock: this.#clock,
+      onPlaced: (entries) => this.#notify(entries),
+      onCheckpoint: (note) => this.#options.onCheckpoint?.(note, this.logKey),
+      onError: (error) => this.#options.onCheckpointError?.(error),
+    });
   }
 
   /** Opens the ledger in a store; a new one gets its name and its first entry. */
-  static async open(options: LedgerOptions): Promise<Ledger> {
+  static open(options: LedgerOptions): Promise<Ledger> {
+    return options.store.node ? inTurn(options, () => Ledger.#open(options)) : Ledger.#open(options);
+  }
+
+  static async #open(options: LedgerOptions): Promise<Ledger> {
     const { store, signers } = options;
     const log = await signers.logSigner();
     const origin = await store.query(ledgerTables, "meta", { name: "origin" });
@@ -119,11 +140,22 @@ export class Ledger extends LedgerReader {
   /** Entries of a range, with those that were being recorded when it was asked for. */
   override async readStored(range: EntryRange): Promise<StoredEntry[]> {
     await this.#recorded();
+    await this.#sequencer?.placed();
     return super.readStored(range);
+  }
+
+  /** An entry by its content id. */
+  override async get(cid: Cid): Promise<PlacedEntry | undefined> {
+    const found = await super.get(cid);
+    if (found || !this.#sequencer) return found;
+    await this.#sequencer.placed();
+    return super.get(cid);
   }
 
   /** Makes a new key for an actor. What the old one signed stays valid, and the ledger records when it was retired. */
   async rotateKey(holder: string): Promise<void> {
+    // Other nodes may sign with a copy of the old one.
+    if (this.#sequencer) throw new LedgerError("conflict", "keys are rotated by one server alone");
     while (this.#rotating) await this.#rotating;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#rotating = promise;
@@ -154,6 +186,7 @@ export class Ledger extends LedgerReader {
   /** Covers what was written with a checkpoint. The store stays open; it is the caller's. */
   async close(): Promise<void> {
     await this.#checkpointer.flush();
+    await this.#sequencer?.stop();
   }
 
   /** The first entry announces the key of the system. */
@@ -162,11 +195,14 @@ export class Ledger extends LedgerReader {
   }
 
   async #resume(): Promise<void> {
+    const { store } = this.#options;
+    const { size, first, isShared } = await store.query(ledgerTables, "progress", null);
+    if (isShared && !store.node) await store.commit([change(ledgerTables, "settle", null)]);
     for (const { key_id, retired } of await announcedKeys(this))
       this.#announcements.remember(key_id, retired !== null);
     if (this.#mirror) return;
     // A crash may have come between the name and the first entry.
-    if ((await this.size()) === 0) await this.#begin();
+    if (size === 0 && first === null) await this.#begin();
     await this.#assertSystemKeyKnown();
     for (const keyId of await this.#options.signers.retired()) await this.#recordRetired(keyId);
     const newest = await this.#options.store.query(ledgerTables, "checkpoint", {});
@@ -276,27 +312,34 @@ export class Ledger extends LedgerReader {
   async #announce(signer: LedgerSigner, holder: string): Promise<void> {
     const system = await this.#options.signers.signer(SYSTEM);
     if (system.keyId !== signer.keyId) await this.#announcements.announce(system, SYSTEM);
-    const public_key = Buffer.from(signer.publicKey).toString("base64");
-    await this.#recordKey(system, holder, { change: "key_added", key_id: signer.keyId, holder, public_key });
+    const { keyId: key_id, publicKey } = signer;
+    const public_key = Buffer.from(publicKey).toString("base64");
+    const entry = this.#keyEntry(system, holder, { change: "key_added", key_id, holder, public_key });
+    await this.#options.store.commit([change(ledgerTables, "announce", { key_id, entry })]);
+    this.#added(1);
   }
 
   /** Records that a key is retired, unless the ledger knows that, or never knew the key. */
   async #recordRetired(keyId: string): Promise<void> {
     if (!this.#announcements.isInUse(keyId)) return;
     const system = await this.#options.signers.signer(SYSTEM);
-    await this.#recordKey(system, keyId, { change: "key_retired", key_id: keyId });
+    const entry = this.#keyEntry(system, keyId, { change: "key_retired", key_id: keyId });
+    await this.#options.store.commit([change(ledgerTables, "append", entry)]);
+    this.#added(1);
     this.#announcements.remember(keyId, true);
   }
 
-  async #recordKey(system: LedgerSigner, target: string, payload: object): Promise<void> {
+  #keyEntry(system: LedgerSigner, target: string, payload: object): PreparedEntry {
     const draft: Draft = { quality: "policy_change", actor: SYSTEM, target, tags: ["key"], payload };
-    const entry = attested(prepare(contentOf(draft, this.#clock)), attestationBy(system, draft));
-    await this.#options.store.commit([change(ledgerTables, "append", entry)]);
-    this.#added(1);
+    return attested(prepare(contentOf(draft, this.#clock)), attestationBy(system, draft));
   }
 
   #added(entries: number): void {
     this.#checkpointer.due();
+    if (!this.#sequencer) this.#notify(entries);
+  }
+
+  #notify(entries: number): void {
     for (const listener of this.#listeners) listener(entries);
   }
 
@@ -319,46 +362,29 @@ function attestationBy({ keyId, privateKey }: LedgerSigner, draft: Draft): Attes
   return { key_id: keyId, privateKey, rules_checked, predicate_results };
 }
 
+/** How long a node may take to open the ledger before another does, and between two attempts. */
+const [OPENING_MS, WAITING_MS] = [20_000, 100];
+
+/** Opens the ledger on one node at a time, so that only one begins it. */
+async function inTurn(
+  { store, clock = systemClock }: LedgerOptions,
+  open: () => Promise<Ledger>,
+): Promise<Ledger> {
+  const owner = randomUUID();
+  for (;;) {
+    const lease = await store.claim("ledger opening", owner, OPENING_MS);
+    if (!lease) await new Promise<void>((resolve) => void clock.after(WAITING_MS, resolve));
+    else
+      try {
+        return await open();
+      } finally {
+        await store.release(lease);
+      }
+  }
+}
+
 /** All results, or the first failure once every one has settled: none writes anything after that. */
 async function settleAll<Result>(running: readonly Promise<Result>[]): Promise<Result[]> {
   await Promise.allSettled(running);
   return Promise.all(running);
-}
-
-/** New entries are covered by a checkpoint within this time, with room to spare for writing it. */
-const DELAY_MS = 50;
-
-/** Makes a checkpoint shortly after new entries; many entries share one. */
-export class Checkpointer {
-  readonly #make: () => Promise<boolean>;
-  readonly #clock: Clock;
-  #cancel: (() => void) | undefined;
-  /** Whether there are entries that no checkpoint covers. */
-  #owed = false;
-  #making: Promise<void> = Promise.resolve();
-
-  /** `make` returns whether it made one; if not, the next flush tries again. */
-  constructor(make: () => Promise<boolean>, clock: Clock) {
-    this.#make = make;
-    this.#clock = clock;
-  }
-
-  /** Schedules a checkpoint for new entries. */
-  due(): void {
-    this.#owed = true;
-    this.#cancel ??= this.#clock.after(DELAY_MS, () => void this.flush());
-  }
-
-  /** Makes the checkpoint that is due, if any, and waits for those in progress. */
-  flush(): Promise<void> {
-    this.#cancel?.();
-    this.#cancel = undefined;
-    if (this.#owed) this.#making = this.#making.then(() => this.#pay());
-    this.#owed = false;
-    return this.#making;
-  }
-
-  async #pay(): Promise<void> {
-    if (!(await this.#make())) this.#owed = true;
-  }
 }

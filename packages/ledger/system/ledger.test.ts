@@ -51,6 +51,12 @@ const call = (entity_id: string, n = 0): Draft => ({
   payload: { n },
 });
 
+/** What was recorded, with the places that it has in the tree. */
+async function placesOf(ledger: Ledger, { entries }: Awaited<ReturnType<Ledger["record"]>>) {
+  const found = await Promise.all(entries.map(({ cid }) => ledger.get(cid)));
+  return found.map((placed) => ({ seq: placed?.seq ?? -1, cid: placed?.entry.cid ?? "" }));
+}
+
 async function collect(lines: AsyncIterable<string>): Promise<string[]> {
   return Array.fromAsync(lines);
 }
@@ -335,7 +341,7 @@ describe("reading", () => {
       tags: n % 5 === 0 ? ["fifth"] : [],
       actor: n < 10 ? "early" : "late",
     }));
-    const { entries } = await ledger.record(drafts);
+    const entries = await placesOf(ledger, await ledger.record(drafts));
     const seqs = async (range: Parameters<Ledger["read"]>[0]) =>
       (await ledger.read(range)).map(({ seq }) => seq);
     const expected = (keep: (n: number) => boolean) =>
@@ -364,9 +370,9 @@ describe("reading", () => {
 describe("finding", () => {
   test("by the beginning of a content id", async () => {
     const { ledger } = await open(await folder());
-    const { entries } = await ledger.record(Array.from({ length: 40 }, (_, n) => call("one", n)));
+    const recorded = await ledger.record(Array.from({ length: 40 }, (_, n) => call("one", n)));
     const cids = (await ledger.read()).map(({ entry }) => entry.cid).sort();
-    for (const { cid, seq } of entries)
+    for (const { cid, seq } of await placesOf(ledger, recorded))
       expect(await ledger.find(cid, 2)).toMatchObject([{ seq, entry: { cid } }]);
     for (const digit of "0123456789abcdef") {
       const found = await ledger.find(digit, 100);
@@ -534,7 +540,7 @@ test("a proof against a ledger of more entries than there are is refused, and th
 
 test("a proof file holds the entry, its way to a signed root, and the key that signed it", async () => {
   const { ledger } = await open(await folder());
-  const { entries } = await ledger.record([turn("one"), call("one")]);
+  const entries = await placesOf(ledger, await ledger.record([turn("one"), call("one")]));
   const proof = await proveEntry(ledger, entries[0]?.cid ?? "");
   expect(proof).toMatchObject({
     format: "reins-proof/1",

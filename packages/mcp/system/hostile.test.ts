@@ -117,6 +117,12 @@ describe("a server whose tools are not what they seem", () => {
     ]);
   });
 
+  test("cannot hide words in the descriptions of what else it lists", async () => {
+    const { agent } = await open([[[]]]);
+    const { result } = await agent.ask(1, "prompts/list");
+    expect(result).toEqual({ prompts: [{ name: "p", description: "two\\u{202e} words" }], _meta: { n: 1 } });
+  });
+
   test("cannot hide words in its descriptions", async () => {
     const hidden = "Adds\u{e0049}\u{e0047} two\u202e numbers";
     const schema = { type: "object", properties: { a: { description: "a\u200bb", enum: ["x\u200by"] } } };

@@ -126,6 +126,29 @@ describe("the door for agents that come by HTTP", () => {
     expect(stream).toContain('event: message\ndata: {"result":{"content":[{"type":"text","text":"hi"}]}');
   });
 
+  test("keeps what waits for a person alive: the connection by comments, the request by progress", async () => {
+    const { send, introduce, gate } = await open();
+    const session = await introduce();
+    const decided = Promise.withResolvers<void>();
+    gate.decision = async (call) => {
+      await decided.promise;
+      return { allowed: true, arguments: call.arguments };
+    };
+    const params = { name: "echo", arguments: { text: "hi" }, _meta: { progressToken: "p" } };
+    const slow = await send("POST", session, { jsonrpc: "2.0", id: 6, method: "tools/call", params });
+    let text = "";
+    for await (const bytes of slow.body ?? []) {
+      text += Buffer.from(bytes).toString();
+      const lives = text.match(/^:/gm)?.length ?? 0;
+      const reports = text.match(/waiting for a verdict/g)?.length ?? 0;
+      if (lives > 1 && reports > 1) decided.resolve();
+    }
+    expect(text).toContain('"text":"hi"');
+    expect(text).toContain('"progressToken":"p"');
+    const silent = await send("GET", session);
+    for await (const bytes of silent.body ?? []) if (Buffer.from(bytes).toString().startsWith(":")) break;
+  });
+
   test("keeps a stream for what the agent did not ask for, and what came before it was opened", async () => {
     const { send, introduce } = await open();
     const session = await introduce();

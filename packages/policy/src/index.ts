@@ -16,10 +16,11 @@ export {
   Coverage,
   type CoverageReport,
   type Direction,
+  type Example,
+  type Group,
   type UnnamedKey,
 } from "./backtest/backtest.ts";
 export { type ConstitutionCheck, checkConstitution, readPolicy } from "./backtest/check.ts";
-export type { Example, Group } from "./backtest/groups.ts";
 export {
   type RecordedVerdict,
   RecordReader,
@@ -57,8 +58,8 @@ export {
   type PolicyFault,
 } from "./constitution/load.ts";
 export { type TestOutcome, testOutcomes } from "./constitution/run-tests.ts";
-export { type AskedClause, type Explained, type ExplainedRule, explainedBy } from "./decision/explain.ts";
 export { blake3Hex, History, NO_RULE, Policy, permitsAction } from "./decision/policy.ts";
+export { type AskedClause, type Explained, type ExplainedRule, explainedBy } from "./decision/rules.ts";
 export {
   type AskTerms,
   afterModify,
@@ -72,8 +73,7 @@ export { gatherFacts } from "./facts/gather.ts";
 export { repositoryPrograms } from "./facts/git/repository.ts";
 export { isManifest, type RunInputs, runInputs } from "./facts/run-inputs.ts";
 export { type SimpleCommand, simpleCommand, tellingArguments } from "./facts/simple-command.ts";
-export { loadToolTables, type ToolTable, type ToolTables } from "./facts/tool/tool-table.ts";
-export { Roster, RosterEntry } from "./roster.ts";
+export { loadToolTables, type ToolTable, type ToolTables } from "./facts/tool/tool-call.ts";
 export { constitutionSchema, SCHEMA_FILE, schemaFile } from "./schema/json-schema.ts";
 export {
   ENFORCEMENTS,
@@ -82,6 +82,8 @@ export {
   type NetworkReach,
   ORIGINS,
   type Origin,
+  Roster,
+  RosterEntry,
   STARTS,
   type Started,
   type Subject,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Roster } from "./roster.ts";
+import { Roster } from "./subject.ts";
 
 const roster = Roster.read(
   [

@@ -17,7 +17,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { isHarmless } from "../src/conditions/conditions.ts";
 import { realFiles } from "../src/facts/files.ts";
 import { gatherFacts } from "../src/facts/gather.ts";
-import { loadToolTables } from "../src/facts/tool/tool-table.ts";
+import { loadToolTables } from "../src/facts/tool/tool-call.ts";
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "reins-git-runs-")));
 const tables = loadToolTables();

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { Action } from "../src/action.ts";
 import { realFiles } from "../src/facts/files.ts";
 import { type FactsContext, gatherFacts } from "../src/facts/gather.ts";
-import { loadToolTables } from "../src/facts/tool/tool-table.ts";
+import { loadToolTables } from "../src/facts/tool/tool-call.ts";
 
 interface Layout {
   readonly folders: readonly string[];

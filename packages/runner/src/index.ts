@@ -13,14 +13,20 @@ export {
   Restarts,
   type StopReport,
 } from "./process/agent-process.ts";
-export { homePrefix, type Mark } from "./process/mark.ts";
 export { Owner } from "./process/owner.ts";
-export { type MemoryUse, memoryOf } from "./process/process-table.ts";
+export { homePrefix, type Mark, type MemoryUse, memoryOf } from "./process/process-table.ts";
 export type { Launch } from "./process/spawn.ts";
 export { type Spawned, spawnMarked } from "./process/spawn.ts";
 export { Family } from "./process/sweep.ts";
 export { inTerminal, resizeTerminal, type TerminalSize } from "./process/terminal.ts";
-export { type Confinement, confine, type Network, networkReach } from "./sandbox/confine.ts";
-export { detectSandbox, type Sandbox, type SandboxStatus } from "./sandbox/detect.ts";
-export { addressScope } from "./sandbox/host-rules.ts";
+export {
+  type Confinement,
+  confine,
+  detectSandbox,
+  type Network,
+  networkReach,
+  type Sandbox,
+  type SandboxStatus,
+} from "./sandbox/confine.ts";
+export { addressScope, publicLookup } from "./sandbox/host-proxy.ts";
 export { folderIdentity } from "./sandbox/view.ts";

@@ -4,8 +4,7 @@ import { type AddressInfo, connect, createServer as createTcpServer } from "node
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { HostProxy, type NetworkAttempt } from "../src/sandbox/host-proxy.ts";
-import { parseHostRule } from "../src/sandbox/host-rules.ts";
+import { HostProxy, type NetworkAttempt, parseHostRule } from "../src/sandbox/host-proxy.ts";
 import { temporaryFolder } from "../test/agents.ts";
 import { startConfined } from "../test/confined.ts";
 import { describeConfined } from "../test/with-sandbox.ts";

@@ -3,7 +3,7 @@ import { access, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { detectSandbox, type SandboxStatus } from "../src/sandbox/detect.ts";
+import { detectSandbox, type SandboxStatus } from "../src/sandbox/confine.ts";
 
 const run = promisify(execFile);
 const CACHE = fileURLToPath(new URL("../../../.cache/", import.meta.url));

@@ -1,5 +1,4 @@
-import type { Mark } from "../src/process/mark.ts";
-import type { ProcessEntry, ProcessTable } from "../src/process/process-table.ts";
+import type { Mark, ProcessEntry, ProcessTable } from "../src/process/process-table.ts";
 
 /** A process that exists only in a test. */
 export interface ScriptedProcess {

@@ -1,5 +1,5 @@
 import { type DeclareSuite, requirement } from "../../../scripts/test/requirement.ts";
-import type { Sandbox } from "../src/sandbox/detect.ts";
+import type { Sandbox } from "../src/sandbox/confine.ts";
 import { obtainSandbox } from "./bubblewrap.ts";
 
 const status = await obtainSandbox();

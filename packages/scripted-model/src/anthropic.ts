@@ -2,6 +2,7 @@ import { sseText } from "@reins/kit";
 import {
   argumentNames,
   argumentText,
+  type Conversation,
   type ConversationItem,
   contentText,
   type Dialect,
@@ -28,7 +29,7 @@ export const anthropic: Dialect = {
     items: listMember(body, "messages").flatMap(itemsOf),
     tools: listMember(body, "tools").map(toolOf),
   }),
-  voice({ model }, id) {
+  voice({ model, usage }, id) {
     let index = 0;
     let called = false;
     const begun = (part: SpokenPart, deltas: readonly object[]) => {
@@ -37,21 +38,21 @@ export const anthropic: Dialect = {
       return [start, ...deltas.map((delta) => typed("content_block_delta", { index, delta }))];
     };
     return {
-      begin: () => [typed("message_start", { message: message(model, id, [], null) })],
+      begin: () => [typed("message_start", { message: message({ model, usage }, id, [], null) })],
       part: (part) => [...begun(part, deltasOf(part)), typed("content_block_stop", { index: index++ })],
       half: (part) => begun(part, deltasOf(part).slice(0, 1)),
       end: (ending) => [
         typed("message_delta", {
           delta: { stop_reason: stopWord(ending, called, STOP), stop_sequence: null },
-          usage: { output_tokens: USAGE.output },
+          usage: { output_tokens: usage.output },
         }),
         typed("message_stop", {}),
       ],
     };
   },
-  whole({ model }, id, parts, ending) {
+  whole(conversation, id, parts, ending) {
     const called = parts.some(({ kind }) => kind === "call");
-    return message(model, id, parts.map(wholeBlock), stopWord(ending, called, STOP));
+    return message(conversation, id, parts.map(wholeBlock), stopWord(ending, called, STOP));
   },
   error: (status, text) => ({ type: "error", error: { type: errorKind(status)[0], message: text } }),
 };
@@ -80,8 +81,13 @@ function typed(type: string, rest: object): string {
   return sseText({ event: type, json: { type, ...rest } });
 }
 
-function message(model: string, id: string, content: readonly object[], stop: string | null): object {
-  const usage = { input_tokens: USAGE.input, output_tokens: USAGE.output };
+function message(
+  { model, usage: { input, output } }: Pick<Conversation, "model" | "usage">,
+  id: string,
+  content: readonly object[],
+  stop: string | null,
+): object {
+  const usage = { input_tokens: input, output_tokens: output };
   const ended = { stop_reason: stop, stop_sequence: null, usage };
   return { id: `msg_${id}`, type: "message", role: "assistant", model, content, ...ended };
 }

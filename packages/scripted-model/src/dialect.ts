@@ -39,6 +39,14 @@ export interface Conversation {
   readonly system: string;
   readonly items: readonly ConversationItem[];
   readonly tools: readonly OfferedTool[];
+  /** What the answer says that it took, in tokens. */
+  readonly usage: ScriptedUsage;
+}
+
+/** Tokens of a request and of its answer. */
+export interface ScriptedUsage {
+  readonly input: number;
+  readonly output: number;
 }
 
 /** The result of a call. */
@@ -147,7 +155,8 @@ export interface Dialect {
 /** Reads a request in a dialect. */
 export function readRequest(dialect: Dialect, path: string, body: unknown): Conversation {
   const streamed = member(body, "stream") === true;
-  return { dialect: dialect.name, model: textMember(body, "model"), streamed, ...dialect.read(path, body) };
+  const model = textMember(body, "model");
+  return { dialect: dialect.name, model, streamed, usage: USAGE, ...dialect.read(path, body) };
 }
 
 /** The word for why an answer ended. */
@@ -170,8 +179,8 @@ export function halves(text: string): readonly [string, string] {
   return [text.slice(0, middle), text.slice(middle)];
 }
 
-/** What a stream and a document say they cost. Agents divide by some of these, so none is 0. */
-export const USAGE = { input: 10, output: 5 };
+/** What answers say they took, unless it is estimated. Agents divide by some of these, so none is 0. */
+export const USAGE: ScriptedUsage = { input: 10, output: 5 };
 
 /** By HTTP status, the kind of error in the words that Anthropic and OpenAI share, and in Google's. */
 const ERRORS: Readonly<Record<number, readonly [type: string, status: string]>> = {

@@ -2,6 +2,7 @@ import { isRecord, sseText } from "@reins/kit";
 import {
   argumentNames,
   argumentText,
+  type Conversation,
   type ConversationItem,
   contentText,
   type Dialect,
@@ -33,9 +34,9 @@ export const gemini: Dialect = {
       listMember(group, "functionDeclarations").map(toolOf),
     ),
   }),
-  voice({ model }, id) {
+  voice(conversation, id) {
     const chunk = (parts: readonly object[], finish?: string) =>
-      sseText({ json: answer(model, id, parts, finish) });
+      sseText({ json: answer(conversation, id, parts, finish) });
     return {
       begin: () => [],
       part: (part) => spoken(part).map((each) => chunk([each])),
@@ -44,8 +45,8 @@ export const gemini: Dialect = {
       end: (ending) => [chunk([{ text: "" }], STOP[ending])],
     };
   },
-  whole: ({ model }, id, parts, ending) =>
-    answer(model, id, parts.map(wholeOf).flatMap(spoken), STOP[ending]),
+  whole: (conversation, id, parts, ending) =>
+    answer(conversation, id, parts.map(wholeOf).flatMap(spoken), STOP[ending]),
   error: (status, message) => ({ error: { code: status, message, status: errorKind(status)[1] } }),
 };
 
@@ -72,13 +73,18 @@ function toolOf(tool: unknown): OfferedTool {
   return { name: textMember(tool, "name"), freeform: false, ...argumentNames(schema) };
 }
 
-function answer(model: string, id: string, parts: readonly object[], finishReason?: string): object {
+function answer(
+  { model, usage: { input, output } }: Pick<Conversation, "model" | "usage">,
+  id: string,
+  parts: readonly object[],
+  finishReason?: string,
+): object {
   return {
     candidates: [{ content: { role: "model", parts }, index: 0, ...(finishReason && { finishReason }) }],
     usageMetadata: {
-      promptTokenCount: USAGE.input,
-      candidatesTokenCount: USAGE.output,
-      totalTokenCount: USAGE.input + USAGE.output,
+      promptTokenCount: input,
+      candidatesTokenCount: output,
+      totalTokenCount: input + output,
     },
     modelVersion: model,
     responseId: id,

@@ -2,6 +2,7 @@ import { sseText } from "@reins/kit";
 import {
   argumentNames,
   argumentText,
+  type Conversation,
   type ConversationItem,
   contentText,
   type Dialect,
@@ -13,7 +14,6 @@ import {
   type SpokenPart,
   stopWord,
   textMember,
-  USAGE,
 } from "./dialect.ts";
 
 type SpokenCall = SpokenPart & { readonly kind: "call" };
@@ -36,7 +36,8 @@ export const openaiChat: Dialect = {
       tools: listMember(body, "tools").map(chatTool),
     };
   },
-  voice({ model }, id) {
+  voice(conversation, id) {
+    const { model } = conversation;
     let calls = 0;
     const chunk = (delta: object, finish: string | null = null) =>
       sseText({
@@ -54,12 +55,19 @@ export const openaiChat: Dialect = {
           .map((delta) => chunk(delta)),
       end: (ending) => [
         chunk({}, stopWord(ending, calls > 0, STOP)),
-        sseText({ json: { ...completion("chat.completion.chunk", model, id), choices: [], usage: usage() } }),
+        sseText({
+          json: {
+            ...completion("chat.completion.chunk", model, id),
+            choices: [],
+            usage: usageIn(conversation),
+          },
+        }),
         sseText({ data: "[DONE]" }),
       ],
     };
   },
-  whole({ model }, id, parts, ending) {
+  whole(conversation, id, parts, ending) {
+    const { model } = conversation;
     const calls = parts.filter((part) => part.kind === "call");
     const spoken = (kind: SpokenPart["kind"]) =>
       parts.flatMap((part) => (part.kind === kind && part.kind !== "call" ? part.pieces : [])).join("");
@@ -72,7 +80,7 @@ export const openaiChat: Dialect = {
       }),
     };
     const choice = { index: 0, message, finish_reason: stopWord(ending, calls.length > 0, STOP) };
-    return { ...completion("chat.completion", model, id), choices: [choice], usage: usage() };
+    return { ...completion("chat.completion", model, id), choices: [choice], usage: usageIn(conversation) };
   },
   error,
 };
@@ -100,12 +108,8 @@ function completion(object: string, model: string, id: string): object {
   return { id: `chatcmpl-${id}`, object, created: 0, model };
 }
 
-function usage(): object {
-  return {
-    prompt_tokens: USAGE.input,
-    completion_tokens: USAGE.output,
-    total_tokens: USAGE.input + USAGE.output,
-  };
+function usageIn({ usage: { input, output } }: Pick<Conversation, "usage">): object {
+  return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
 }
 
 const STOP = { length: "length", call: "tool_calls", end: "stop" };
@@ -141,12 +145,12 @@ export const openaiResponses: Dialect = {
       tools: [body, ...input].flatMap((item) => listMember(item, "tools")).flatMap((tool) => toolsOf(tool)),
     };
   },
-  voice({ model }, id) {
+  voice(conversation, id) {
     let sequence = 0;
     const output: object[] = [];
     const typed = (type: string, rest: object) =>
       sseText({ event: type, json: { type, sequence_number: sequence++, ...rest } });
-    const response = (status: string) => ({ response: responseObject(model, id, status, output) });
+    const response = (status: string) => ({ response: responseObject(conversation, id, status, output) });
     const begun = (part: SpokenPart, itemId: string, deltas: readonly string[]) => {
       const [type, place] = deltaOf(part);
       const at = { item_id: itemId, output_index: output.length };
@@ -175,9 +179,9 @@ export const openaiResponses: Dialect = {
       ],
     };
   },
-  whole({ model }, id, parts, ending) {
+  whole(conversation, id, parts, ending) {
     const output = parts.map((part, index) => wholeItem(part, itemIdOf(part, id, index)));
-    return responseObject(model, id, ending === "end" ? "completed" : "incomplete", output);
+    return responseObject(conversation, id, ending === "end" ? "completed" : "incomplete", output);
   },
   error,
 };
@@ -213,7 +217,12 @@ function toolsOf(tool: unknown, namespace?: string): OfferedTool[] {
   ];
 }
 
-function responseObject(model: string, id: string, status: string, output: readonly object[]): object {
+function responseObject(
+  { model, usage }: Pick<Conversation, "model" | "usage">,
+  id: string,
+  status: string,
+  output: readonly object[],
+): object {
   return {
     id: `resp_${id}`,
     object: "response",
@@ -227,11 +236,11 @@ function responseObject(model: string, id: string, status: string, output: reado
       status === "in_progress"
         ? null
         : {
-            input_tokens: USAGE.input,
+            input_tokens: usage.input,
             input_tokens_details: { cached_tokens: 0 },
-            output_tokens: USAGE.output,
+            output_tokens: usage.output,
             output_tokens_details: { reasoning_tokens: 0 },
-            total_tokens: USAGE.input + USAGE.output,
+            total_tokens: usage.input + usage.output,
           },
   };
 }

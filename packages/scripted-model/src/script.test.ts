@@ -20,6 +20,7 @@ async function answerTo(...items: ConversationItem[]): Promise<string> {
     system: "",
     items,
     tools: [],
+    usage: { input: 10, output: 5 },
   };
   return contentText(await script(conversation));
 }

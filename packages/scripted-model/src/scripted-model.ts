@@ -5,7 +5,13 @@ import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from "node:zlib";
 import { errorMessage, LoopbackServer, readLimited } from "@reins/kit";
 import { anthropic } from "./anthropic.ts";
-import { type Conversation, type Dialect, readRequest, type StopEnding } from "./dialect.ts";
+import {
+  type Conversation,
+  type Dialect,
+  readRequest,
+  type ScriptedUsage,
+  type StopEnding,
+} from "./dialect.ts";
 import { gemini } from "./gemini.ts";
 import { type ReadyPart, speak, type Wordings } from "./intent.ts";
 import { openaiChat, openaiResponses } from "./openai.ts";
@@ -29,6 +35,8 @@ export interface ScriptedModelOptions {
   readonly script: Script;
   /** How the tools of the agents that will ask carry out intents. */
   readonly wordings?: readonly Wordings[];
+  /** Whether answers say about how many tokens request and answer have, instead of the same few for each. */
+  readonly estimatesUsage?: boolean;
 }
 
 /**
@@ -41,10 +49,15 @@ export class ScriptedModel implements AsyncDisposable {
   readonly #server: LoopbackServer;
   readonly #wordings: readonly Wordings[];
   readonly #requests: SeenRequest[] = [];
+  readonly #estimatesUsage: boolean;
   #script: Script;
 
-  private constructor(server: LoopbackServer, { script, wordings = [] }: ScriptedModelOptions) {
+  private constructor(
+    server: LoopbackServer,
+    { script, wordings = [], estimatesUsage = false }: ScriptedModelOptions,
+  ) {
     this.#server = server;
+    this.#estimatesUsage = estimatesUsage;
     this.#script = script;
     this.#wordings = wordings;
     this.endpoint = { url: server.url, key: "scripted-key" };
@@ -105,8 +118,9 @@ export class ScriptedModel implements AsyncDisposable {
     path: string,
     body: unknown,
   ): Promise<void> {
-    const conversation = readRequest(dialect, path, body);
-    const step = await this.#script(conversation);
+    const read = readRequest(dialect, path, body);
+    const step = await this.#script(read);
+    const conversation = this.#estimatesUsage ? { ...read, usage: estimated(body, step) } : read;
     const { parts, unmet } = speak(step.kind === "error" ? [] : step.parts, this.#wordings, conversation);
     this.#requests.push({ conversation, key: keyOf(request), step, unmet });
     if (this.#requests.length > KEPT_REQUESTS) this.#requests.shift();
@@ -134,6 +148,14 @@ function serveAside(response: ServerResponse, path: string): void {
       : DIALECTS.map((dialect) => dialect.aside?.(path)).find((found) => found !== undefined);
   if (aside !== undefined) respondJson(response, 200, aside);
   else respondJson(response, 404, { error: { message: `There is no ${path} here.` } });
+}
+
+/** Characters of a token, roughly. */
+const TOKEN = 4;
+
+function estimated(body: unknown, step: ModelStep): ScriptedUsage {
+  const tokens = (value: unknown) => Math.ceil(JSON.stringify(value).length / TOKEN);
+  return { input: tokens(body), output: step.kind === "error" ? 0 : tokens(step.parts) };
 }
 
 const MODEL = { id: "scripted", name: "models/scripted", object: "model", type: "model" };

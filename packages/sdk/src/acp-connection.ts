@@ -1,5 +1,6 @@
 import { type ClientConnection, client, RequestError } from "@agentclientprotocol/sdk";
 import { type JsonObject, membersOf } from "@reins/acp";
+import { raceAbort } from "@reins/kit/async";
 import { ApiError, ConnectionError, InterruptedError } from "./errors.ts";
 import type { ApiOptions } from "./http.ts";
 import { elicitationOutcome, permissionOutcome, type QuestionHandlers } from "./questions.ts";
@@ -31,11 +32,11 @@ export class AcpConnection {
     this.#connection = app.connect(rpcStream(url, { ...options, intercept }));
   }
 
-  /** Connects and initializes. */
-  static async open(url: string | URL, options: AcpOptions): Promise<AcpConnection> {
+  /** Connects and initializes, unless the signal aborts before. */
+  static async open(url: string | URL, options: AcpOptions, signal: AbortSignal): Promise<AcpConnection> {
     const connection = new AcpConnection(url, options);
     try {
-      await connection.request("initialize", initialization(options));
+      await raceAbort(connection.request("initialize", initialization(options)), signal);
       return connection;
     } catch (error) {
       connection.close();
@@ -47,8 +48,14 @@ export class AcpConnection {
     return this.#connection.signal.aborted;
   }
 
-  /** Sends a request. Aborting cancels it; it settles with the response to that. */
+  /** Sends a request. Aborting cancels it and rejects at once, because the server may not respond any more. */
   async request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
+    const response = this.requestToEnd(method, params, signal);
+    return signal ? raceAbort(response, signal) : response;
+  }
+
+  /** The same for a request that has a result when it is cancelled, too. */
+  async requestToEnd(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
     signal?.throwIfAborted();
     try {
       return await this.#connection.agent.request<unknown, unknown>(

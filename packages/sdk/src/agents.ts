@@ -1,9 +1,9 @@
-import {
-  type Agent,
-  type AgentDetail,
-  type AgentInstallProgress,
-  type AgentProcess,
-  type AgentVerifyProgress,
+import type {
+  Agent,
+  AgentDetail,
+  AgentInstallProgress,
+  AgentProcess,
+  AgentVerifyProgress,
   agentsOperations,
 } from "@reins/api";
 import type { z } from "zod";
@@ -12,6 +12,8 @@ import type { Abortable, Http } from "./http.ts";
 
 /** How an agent is installed: again, as an update, or in another version. */
 export type AgentInstallOptions = Abortable & z.input<typeof agentsOperations.installAgent.body>;
+
+const load = async () => (await import("./agent-operations.ts")).agentsOperations;
 
 /** The agents that this server knows. */
 export class AgentsClient {
@@ -23,30 +25,32 @@ export class AgentsClient {
 
   /** Lists the agents of the catalogue with their installs and enforcement levels. */
   async list({ signal }: Abortable = {}): Promise<readonly Agent[]> {
-    return (await this.#http.call(agentsOperations.listAgents, { signal })).agents;
+    return (await this.#http.call((await load()).listAgents, { signal })).agents;
   }
 
   /** Returns everything known about an agent. */
-  get(agent: string, { signal }: Abortable = {}): Promise<AgentDetail> {
-    return this.#http.call(agentsOperations.getAgent, { params: { agent }, signal });
+  async get(agent: string, { signal }: Abortable = {}): Promise<AgentDetail> {
+    return this.#http.call((await load()).getAgent, { params: { agent }, signal });
   }
 
   /** Installs an agent and yields its progress; the last is `installed` or `failed`. Aborting does not stop it. */
-  install(
+  async *install(
     agent: string,
     { signal, ...body }: AgentInstallOptions = {},
   ): AsyncGenerator<AgentInstallProgress> {
-    return whole(this.#http.progress(agentsOperations.installAgent, { params: { agent }, body, signal }));
+    const { installAgent } = await load();
+    yield* whole(this.#http.progress(installAgent, { params: { agent }, body, signal }));
   }
 
   /** Proves whether an installed agent always asks, and yields the progress; the last is `verified` or `failed`. */
-  verify(agent: string, { signal }: Abortable = {}): AsyncGenerator<AgentVerifyProgress> {
-    return whole(this.#http.progress(agentsOperations.verifyAgent, { params: { agent }, signal }));
+  async *verify(agent: string, { signal }: Abortable = {}): AsyncGenerator<AgentVerifyProgress> {
+    const { verifyAgent } = await load();
+    yield* whole(this.#http.progress(verifyAgent, { params: { agent }, signal }));
   }
 
   /** Lists the agents that run. */
   async processes({ signal }: Abortable = {}): Promise<readonly AgentProcess[]> {
-    return (await this.#http.call(agentsOperations.listAgentProcesses, { signal })).processes;
+    return (await this.#http.call((await load()).listAgentProcesses, { signal })).processes;
   }
 }
 

@@ -87,7 +87,7 @@ describe("a stream of events", () => {
   it("of a reader that pauses is not silent", async () => {
     const { body } = new Response([event(1), event(2)].join(""));
     const seen: (string | undefined)[] = [];
-    for await (const { data } of sseEventsOf(body, 10)) {
+    for await (const { data } of sseEventsOf(body, { idleMs: 10 })) {
       seen.push(data);
       await new Promise((resolve) => setTimeout(resolve, 30));
     }

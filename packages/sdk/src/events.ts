@@ -32,28 +32,38 @@ export interface EventSourceOptions {
  * or repeated if the server continues after `Last-Event-ID`. Ends with the signal.
  */
 export async function* followEvents(options: EventSourceOptions): AsyncGenerator<ServerSentEvent> {
-  const { signal, giveUpMs = GIVE_UP_MS, idleMs, onState = () => undefined } = options;
+  const { signal, giveUpMs = GIVE_UP_MS, idleMs = IDLE_MS, onState = () => undefined } = options;
   let { lastEventId } = options;
   let failures = 0;
   let waited = 0;
   while (!signal.aborted) {
+    const began = performance.now();
+    let fault: unknown;
     try {
       const { body } = await opened(options, lastEventId);
       onState(true);
-      for await (const event of sseEventsOf(body, idleMs)) {
-        // An event arrived, so the server is well; one that only accepts and closes is not.
+      for await (const event of sseEventsOf(body, { idleMs })) {
         failures = 0;
         waited = 0;
         if (event.id !== "") lastEventId = event.id;
         yield event;
         if (signal.aborted) return;
       }
+      fault = new ConnectionError("unreachable", "The server ends each stream at once.");
     } catch (error) {
       if (signal.aborted) break;
-      if (!isPassing(error) || waited >= giveUpMs) throw error;
+      if (!isPassing(error)) throw error;
+      fault = error;
     } finally {
       onState(false);
     }
+    const silence = fault instanceof Silence ? idleMs : 0;
+    // A server that sent events, or keep-alives for a while, is well; one that only accepts is not.
+    if (performance.now() - began - silence >= idleMs) {
+      failures = 0;
+      waited = 0;
+    } else if (failures > 0) waited += silence;
+    if (waited >= giveUpMs) throw fault;
     failures += 1;
     const pause = exponentialBackoff(BACKOFF, failures, Math.random());
     waited += pause;
@@ -72,7 +82,7 @@ async function opened(
   lastEventId: string | undefined,
 ) {
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(silent(idleMs)), idleMs);
+  const timer = setTimeout(() => late.abort(new Silence(idleMs)), idleMs);
   try {
     return await open(lastEventId, AbortSignal.any([signal, late.signal]));
   } finally {
@@ -83,21 +93,31 @@ async function opened(
 /** Reads the events of a body. One that breaks or is silent for too long is {@link ConnectionError}. */
 export async function* sseEventsOf(
   body: ReadableStream<Uint8Array> | null,
-  idleMs: number = IDLE_MS,
+  options: ReadOptions = {},
 ): AsyncGenerator<ServerSentEvent> {
   const parser = new SseParser(MAX_EVENT_LENGTH);
   try {
-    for await (const chunk of bytesOf(body, { idleMs })) yield* parser.push(chunk);
+    for await (const chunk of bytesOf(body, options)) yield* parser.push(chunk);
   } catch (error) {
     if (!(error instanceof EventTooLarge)) throw error;
     throw new ConnectionError("incompatible", "An event is too long to be one of Reins.", { cause: error });
   }
 }
 
-/** Reads the bytes of a body; some browsers cannot iterate over one. One that breaks is {@link ConnectionError}. */
+/** How a body is read. */
+interface ReadOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** How long it may be silent while it is read. */
+  readonly idleMs?: number | undefined;
+}
+
+/**
+ * Reads the bytes of a body; some browsers cannot iterate over one. One that breaks or is silent for too long is
+ * {@link ConnectionError}.
+ */
 export async function* bytesOf(
   body: ReadableStream<Uint8Array> | null,
-  { signal, idleMs }: { readonly signal?: AbortSignal | undefined; readonly idleMs?: number | undefined },
+  { signal, idleMs = IDLE_MS }: ReadOptions,
 ): AsyncGenerator<Uint8Array> {
   if (body === null) return;
   const reader = body.getReader();
@@ -110,7 +130,7 @@ export async function* bytesOf(
   };
   try {
     for (;;) {
-      const timer = idleMs === undefined ? undefined : setTimeout(giveUp, idleMs);
+      const timer = setTimeout(giveUp, idleMs);
       const { done, value } = await reader
         .read()
         .catch((error: unknown) => {
@@ -120,7 +140,7 @@ export async function* bytesOf(
           });
         })
         .finally(() => clearTimeout(timer));
-      if (isSilent && idleMs !== undefined) throw silent(idleMs);
+      if (isSilent) throw new Silence(idleMs);
       if (done) return;
       yield value;
     }
@@ -129,8 +149,11 @@ export async function* bytesOf(
   }
 }
 
-function silent(idleMs: number): ConnectionError {
-  return new ConnectionError("unreachable", `The server sent nothing for ${idleMs / 1_000} seconds.`);
+/** A server that accepted a request sends nothing. */
+class Silence extends ConnectionError {
+  constructor(idleMs: number) {
+    super("unreachable", `The server sent nothing for ${idleMs / 1_000} seconds.`);
+  }
 }
 
 /** Resolves after some time, or when the signal aborts. */

@@ -56,6 +56,8 @@ interface RequestInit extends Abortable {
 
 /** The longest response that is read whole, in bytes. */
 const MAX_RESPONSE = 64 * 1024 * 1024;
+/** The same for a refusal. */
+const MAX_PROBLEM = 1024 * 1024;
 const EVENT_STREAM = { accept: "text/event-stream" };
 const NEVER = new AbortController().signal;
 
@@ -97,7 +99,7 @@ export class Http {
     input: OperationInput<P, Q, B>,
   ): AsyncGenerator<z.output<A>> {
     const { body } = await this.response(operation, { ...input, headers: EVENT_STREAM });
-    for await (const { data } of sseEventsOf(body))
+    for await (const { data } of sseEventsOf(body, { signal: input.signal }))
       if (data !== undefined) yield this.#parsed(operation.answer, data);
   }
 
@@ -167,7 +169,7 @@ export class Http {
       throw new ConnectionError("unreachable", `No Reins answers at ${this.#base.origin}.`, { cause: error });
     });
     if (response.ok) return response;
-    throw new ApiError(response.status, await readProblem(response));
+    throw new ApiError(response.status, await readProblem(response, signal));
   }
 
   /** Calls an operation and returns its response, for content that is streamed. */
@@ -219,24 +221,31 @@ export function parseResponse(text: string, parse = parseLossless): unknown {
 }
 
 /** Reads the text of a response, up to a limit. */
-export async function responseText({ body }: Response, signal?: AbortSignal): Promise<string> {
+export async function responseText(
+  { body }: Response,
+  signal?: AbortSignal,
+  longest = MAX_RESPONSE,
+): Promise<string> {
   const decoder = new TextDecoder();
   const pieces: string[] = [];
   let length = 0;
   for await (const chunk of bytesOf(body, { signal })) {
     length += chunk.length;
-    if (length > MAX_RESPONSE)
-      throw new ConnectionError("incompatible", `The response is longer than ${MAX_RESPONSE} bytes.`);
+    if (length > longest)
+      throw new ConnectionError("incompatible", `The response is longer than ${longest} bytes.`);
     pieces.push(decoder.decode(chunk, { stream: true }));
   }
   return pieces.join("") + decoder.decode();
 }
 
-async function readProblem(response: Response): Promise<unknown> {
+async function readProblem(response: Response, signal: AbortSignal | undefined): Promise<unknown> {
   const isProblem = response.headers.get("content-type")?.startsWith(PROBLEM_TYPE) ?? false;
   try {
-    return isProblem ? JSON.parse(await responseText(response)) : undefined;
+    if (isProblem) return JSON.parse(await responseText(response, signal, MAX_PROBLEM));
+    await response.body?.cancel();
+    return undefined;
   } catch {
+    signal?.throwIfAborted();
     // The status says enough.
     return undefined;
   }

@@ -1,4 +1,6 @@
-/** Yields the items of all pages; `next` of a page begins the one after it. */
+import { ConnectionError } from "./errors.ts";
+
+/** Yields the items of all pages; `next` of a page begins the one after it. Rejects where a page leads to itself. */
 export async function* allOf<Item, Cursor>(
   page: (
     after: Cursor | undefined,
@@ -8,6 +10,8 @@ export async function* allOf<Item, Cursor>(
   do {
     const { items, next } = await page(after);
     yield* items;
+    if (next !== undefined && next === after)
+      throw new ConnectionError("incompatible", "The server sends the same page again and again.");
     after = next;
   } while (after !== undefined);
 }

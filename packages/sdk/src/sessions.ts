@@ -1,6 +1,7 @@
 import type { McpServer } from "@agentclientprotocol/sdk";
 import { type JsonObject, membersOf, readResult, SANDBOX, updateIn } from "@reins/acp";
 import { type Session as SessionRecord, sessionOperations } from "@reins/api";
+import { raceAbort } from "@reins/kit/async";
 import { AcpConnection, type AcpOptions } from "./acp-connection.ts";
 import { ConnectionError } from "./errors.ts";
 import { EventQueue } from "./event-queue.ts";
@@ -37,6 +38,8 @@ export class Sessions {
   #connection: Promise<AcpConnection> | undefined;
   /** The connection, once it is open. */
   #current: AcpConnection | undefined;
+  /** Ends the opening of a connection. */
+  #opening = new AbortController();
 
   constructor(url: string | URL, http: Http, options: AcpOptions, workspace: string | undefined) {
     this.#url = url;
@@ -81,7 +84,7 @@ export class Sessions {
 
   /** Resumes a session, in whichever process and by whichever client it was created. */
   async resume(id: string, { signal }: Abortable = {}): Promise<Session> {
-    const connection = await this.connected();
+    const connection = await this.connected({ signal });
     await connection.request("session/resume", { sessionId: id }, signal);
     return new Session(id, this, connection);
   }
@@ -93,23 +96,26 @@ export class Sessions {
   }
 
   /** The current connection; opens one if there is none, once for all that ask meanwhile. */
-  connected(): Promise<AcpConnection> {
+  connected({ signal }: Abortable = {}): Promise<AcpConnection> {
     if (this.#current?.isClosed) {
       this.#current = undefined;
       this.#connection = undefined;
     }
     this.#connection ??= this.#connect();
-    return this.#connection;
+    return signal ? raceAbort(this.#connection, signal) : this.#connection;
   }
 
   /** Closes the connection. Sessions and turns go on. */
   async close(): Promise<void> {
+    // A server that does not respond is not waited for.
+    this.#opening.abort(new ConnectionError("closed", "The connection was closed."));
     (await this.#connection?.catch(() => undefined))?.close();
   }
 
   async #connect(): Promise<AcpConnection> {
+    this.#opening = new AbortController();
     try {
-      this.#current = await AcpConnection.open(this.#url, this.#options);
+      this.#current = await AcpConnection.open(this.#url, this.#options, this.#opening.signal);
       return this.#current;
     } catch (error) {
       this.#connection = undefined;
@@ -118,7 +124,7 @@ export class Sessions {
   }
 
   async #open(method: string, params: JsonObject, signal: AbortSignal | undefined): Promise<Session> {
-    const connection = await this.connected();
+    const connection = await this.connected({ signal });
     const { sessionId } = readResult("session/new", await connection.request(method, params, signal));
     if (sessionId === undefined) throw new ConnectionError("incompatible", "The response names no session.");
     return new Session(sessionId, this, connection);
@@ -144,8 +150,9 @@ export class Session {
   }
 
   /** Cancels the running turn, of any client. */
-  async cancel(): Promise<void> {
-    await (await this.attached()).notify("session/cancel", { sessionId: this.id });
+  async cancel({ signal }: Abortable = {}): Promise<void> {
+    const sent = (await this.attached({ signal })).notify("session/cancel", { sessionId: this.id });
+    await (signal ? raceAbort(sent, signal) : sent);
   }
 
   /** Creates a session that continues this one. */
@@ -155,7 +162,7 @@ export class Session {
 
   /** Subscribes to the events of all turns, of all clients, from now until the signal. */
   async *events({ signal }: Abortable = {}): AsyncGenerator<ConversationEvent> {
-    const connection = await this.attached();
+    const connection = await this.attached({ signal });
     const queue = new EventQueue<ConversationEvent>();
     const unsubscribe = connection.subscribe(this.id, (event) => queue.push(event));
     const forget = connection.onClosed((reason) => queue.end(reason));
@@ -173,13 +180,14 @@ export class Session {
 
   /** Reads the events of the past, the oldest first. */
   async *history({ signal }: Abortable = {}): AsyncGenerator<ConversationEvent> {
-    for (let after: unknown = 0; typeof after === "number"; ) {
-      const page = membersOf(await this.#request("_reins/session/history", { after }, signal));
-      for (const one of Array.isArray(page.updates) ? page.updates : []) {
-        const { kind, update } = updateIn({ update: one });
-        if (kind !== undefined) yield eventOf(kind, update);
-      }
-      after = page.next;
+    const updates = allOf(async (after = 0) => {
+      const { updates, next } = membersOf(await this.#request("_reins/session/history", { after }, signal));
+      const items: readonly unknown[] = Array.isArray(updates) ? updates : [];
+      return { items, next: typeof next === "number" ? next : undefined };
+    });
+    for await (const one of updates) {
+      const { kind, update } = updateIn({ update: one });
+      if (kind !== undefined) yield eventOf(kind, update);
     }
   }
 
@@ -205,16 +213,16 @@ export class Session {
   }
 
   /** The connection that follows this session; resumes the session on a new one if it was lost. */
-  async attached(): Promise<AcpConnection> {
-    const connection = await this.#sessions.connected();
+  async attached({ signal }: Abortable = {}): Promise<AcpConnection> {
+    const connection = await this.#sessions.connected({ signal });
     if (connection !== this.#connection) {
-      await connection.request("session/resume", { sessionId: this.id });
+      await connection.request("session/resume", { sessionId: this.id }, signal);
       this.#connection = connection;
     }
     return connection;
   }
 
   async #request(method: string, params: JsonObject, signal?: AbortSignal): Promise<unknown> {
-    return (await this.attached()).request(method, { sessionId: this.id, ...params }, signal);
+    return (await this.attached({ signal })).request(method, { sessionId: this.id, ...params }, signal);
   }
 }

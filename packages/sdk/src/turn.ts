@@ -29,7 +29,7 @@ export type PromptContent = string | readonly ContentBlock[];
 interface TurnSession {
   readonly id: string;
   /** The connection that follows the session. */
-  attached(): Promise<AcpConnection>;
+  attached(options: Abortable): Promise<AcpConnection>;
 }
 
 /**
@@ -73,7 +73,8 @@ export class Turn implements AsyncIterable<PromptEvent> {
     const cancel = () => this.cancel();
     this.#signal?.throwIfAborted();
     signal.throwIfAborted();
-    const connection = await this.#session.attached();
+    const aborted = this.#signal ? AbortSignal.any([this.#signal, signal]) : signal;
+    const connection = await this.#session.attached({ signal: aborted });
     const queue = new EventQueue<PromptEvent>();
     const unsubscribe = connection.subscribe(this.#session.id, this.#ownEvents(queue));
     this.#signal?.addEventListener("abort", cancel, { once: true });
@@ -107,12 +108,14 @@ export class Turn implements AsyncIterable<PromptEvent> {
   async #send(connection: AcpConnection, signal: AbortSignal): Promise<TurnEnd> {
     const prompt = typeof this.#prompt === "string" ? [{ type: "text", text: this.#prompt }] : this.#prompt;
     const params = { sessionId: this.#session.id, prompt, _meta: { reins: { prompt: this.id } } };
-    const response = await connection.request("session/prompt", params, signal).catch((error: unknown) => {
-      // A prompt that was cancelled in the queue has no turn that could end.
-      if (signal.aborted && error instanceof RequestError && error.code === CODE.cancelled)
-        return { stopReason: "cancelled" };
-      throw error;
-    });
+    const response = await connection
+      .requestToEnd("session/prompt", params, signal)
+      .catch((error: unknown) => {
+        // A prompt that was cancelled in the queue has no turn that could end.
+        if (signal.aborted && error instanceof RequestError && error.code === CODE.cancelled)
+          return { stopReason: "cancelled" };
+        throw error;
+      });
     const { stopReason = "end_turn" } = readResult("session/prompt", membersOf(response));
     return { type: "end", stopReason, usage: usageIn(response) };
   }

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { root } from "../../../scripts/root.ts";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
+import { start } from "../src/start.ts";
 
 const MAX_BYTES = 250 * 1000 * 1000;
 const PUBLISHED = ["ahp", "cli", "sdk", "verify"];
@@ -49,7 +50,8 @@ describe.skipIf(!registryAnswers)(`what is published${NEEDS_REGISTRY}`, () => {
     const began = performance.now();
     await npm("install", ...tarballs);
     console.log(`installed in ${((performance.now() - began) / 1_000).toFixed(1)} s`);
-    await cp(fileURLToPath(new URL("./fixtures/tour.mjs", import.meta.url)), join(folder, "tour.mjs"));
+    for (const name of ["tour.mjs", "elsewhere.mjs"])
+      await cp(fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url)), join(folder, name));
   }, BUILD_MS);
   afterAll(() => rm(base, { recursive: true, force: true }));
 
@@ -88,7 +90,9 @@ describe.skipIf(!registryAnswers)(`what is published${NEEDS_REGISTRY}`, () => {
       await readFile(join(folder, "node_modules/reins/package.json"), "utf8"),
     );
     expect(Object.keys(dependencies)).toEqual(["better-sqlite3", "web-tree-sitter"]);
-    expect(await sizeOf(join(folder, "node_modules"))).toBeLessThan(MAX_BYTES);
+    const bytes = await sizeOf(join(folder, "node_modules"));
+    console.log(`it takes ${Math.round(bytes / 1_000_000)} MB`);
+    expect(bytes).toBeLessThan(MAX_BYTES);
   });
 
   test("runs the tour on this Node", () => tour(process.execPath));
@@ -101,6 +105,34 @@ describe.skipIf(!registryAnswers)(`what is published${NEEDS_REGISTRY}`, () => {
     const node = join(prefix, `node_modules/node-${process.platform}-${process.arch}/bin/node`);
     expect((await run(node, ["--version"])).stdout.trim()).toBe(`v${oldest}`);
     await tour(node);
+  });
+
+  test.each([
+    ["Deno", "deno", "2.9.6", ["run", "--no-lock", "--node-modules-dir=manual", "--allow-net=127.0.0.1"]],
+    ["Bun", "bun", "1.4.4", ["run"]],
+  ] as const)("drives an agent from %s", async (_, name, version, command) => {
+    const prefix = join(base, name);
+    await npm("install", "--prefix", prefix, `${name}@${version}`);
+    const reins = await start({
+      home: join(base, `home-of-${name}`),
+      workspace: join(base, "workspace"),
+      command: [process.execPath, join(folder, "node_modules/.bin/reins")],
+      timeoutMs: 110_000,
+    });
+    onTestFinished(() => reins.close());
+    const program = join(prefix, "node_modules/.bin", name);
+    const { stdout } = await run(program, [...command, "elsewhere.mjs", reins.url, reins.token], {
+      cwd: folder,
+      env: { ...environment(), NO_COLOR: "1" },
+    });
+    expect(JSON.parse(stdout)).toEqual({
+      types: expect.arrayContaining(["end", "prompt", "text", "tool"]),
+      text: expect.stringContaining("I was not allowed to do that"),
+      asked: ["run_command: npm test"],
+      file: "another runtime",
+      proved: true,
+      missing: ["ApiError", "not_found"],
+    });
   });
 
   test("is a command, installed globally or run by npx, with an empty home", async () => {

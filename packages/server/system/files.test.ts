@@ -417,9 +417,14 @@ describe("a caller without the rights of an admin", () => {
 
   test("of another tenant has a folder that is made for it, and rules of its own", async () => {
     const served = await serve();
+    const own = join(home().harness.home, "tenants", "globex");
+    await mkdir(own, { recursive: true });
+    const rule = "{ name: none, condition: {}, verdict: blocked, reason: globex writes nothing }";
+    await writeFile(join(own, "constitution.yaml"), `tool_rules: [${rule}]\n`);
     const { secret: as } = await served.person({ tenant: "globex" });
+    await home().harness.policies.refresh();
     const put = await served.ask("PUT", `/v1/fs/file${at("mine")}`, { headers: BYTES, body: "x", as });
-    expect([put.status, put.text]).toEqual([403, expect.stringContaining("no policy is loaded")]);
+    expect([put.status, put.text]).toEqual([403, expect.stringContaining("globex writes nothing")]);
     const { secret } = await served.person({ tenant: "acme" });
     const none = await served.ask("GET", "/v1/fs/entries", { as: secret });
     expect([none.status, none.text]).toEqual([404, expect.stringContaining("was given no folder")]);
@@ -482,10 +487,13 @@ describe("a caller without the rights of an admin", () => {
 
   test("is not followed where folders are swapped for links while they are used", async () => {
     const served = await serve();
-    const outside = await others();
+    const outside = join(home().base, "outside-of-race");
+    await mkdir(outside);
+    await writeFile(join(outside, "file"), "of others");
     const { secret: as } = await served.person();
     await mkdir(inside("race/real"), { recursive: true });
     await writeFile(inside("race/real/file"), "own");
+    await writeFile(join(outside, "only-of-others"), "of others");
     let isOver = false;
     const swapping = (async () => {
       const [real, spare] = [inside("race/real"), inside("race/spare")];
@@ -500,7 +508,7 @@ describe("a caller without the rights of an admin", () => {
       }
     })();
     const seen = new Set<string>();
-    for (let round = 0; round < 60; round += 1) {
+    for (let round = 0; round < 30; round += 1) {
       const read = await served.ask("GET", `/v1/fs/file${at("race/real/file")}`, { as });
       seen.add(read.status === 200 ? read.text : String(read.status));
       const put = { as, headers: BYTES, body: "own" };
@@ -511,10 +519,23 @@ describe("a caller without the rights of an admin", () => {
         headers: TAR,
         body: tarOf({ name: "sub/x", content: "own" }),
       });
+      const move = (from: string, to: string) =>
+        served.ask("POST", "/v1/fs/move", { as, body: { from, to, overwrite: true } });
+      await writeFile(inside("race/moved"), "own");
+      await move("race/moved", `race/real/moved-${round}`);
+      await move("race/real", "race/elsewhere/real");
+      await move("race/elsewhere/real", "race/real");
+      await served.ask("POST", `/v1/fs/mkdir${at(`race/real/made-${round}/deep`)}`, { as });
+      await served.ask("DELETE", `/v1/fs/entry${at("race/real")}&recursive=true`, { as });
+      const stat = await served.ask("GET", `/v1/fs/stat${at("race/real/only-of-others")}`, { as });
+      seen.add(stat.status === 200 ? "of others" : "not there");
+      const listed = await served.ask("GET", `/v1/fs/entries${at("race/real")}`, { as });
+      if (listed.text.includes("only-of-others")) seen.add("of others");
     }
     isOver = true;
     await swapping;
     expect(seen).not.toContain("of others");
-    expect(await readdir(outside)).toEqual(["file"]);
+    expect((await readdir(outside)).toSorted()).toEqual(["file", "only-of-others"]);
+    expect(await readFile(join(outside, "file"), "utf8")).toBe("of others");
   });
 });

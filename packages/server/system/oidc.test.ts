@@ -100,6 +100,9 @@ describe("a token of an issuer", () => {
       ["without a beginning", { iat: undefined }],
       ["with a subject that is no text", { sub: 7 }],
       ["with an endless subject", { sub: "x".repeat(2_000) }],
+      ["from before there were tokens", { iat: -1 }],
+      ["from before there was anything", { iat: -1e18 }],
+      ["with an end that is no number", { exp: "9999999999" }],
     ];
     for (const [name, claims] of wrong) {
       const { status, body } = await as(claims);
@@ -113,6 +116,14 @@ describe("a token of an issuer", () => {
     const { as } = await open();
     expect((await as({ exp: at - 29 })).status).toBe(200);
     expect((await as({ nbf: at + 29 })).status).toBe(200);
+  });
+
+  test("is accepted with an end beyond all calendars, also after an ordinary one", async () => {
+    const { as } = await open();
+    for (const exp of [at * 1_000, 8.64e12, 1e18, Number.MAX_VALUE]) {
+      expect([exp, (await as({ exp, sub: "eve" })).status]).toEqual([exp, 200]);
+      expect([exp, (await as({ sub: "eve" })).status]).toEqual([exp, 200]);
+    }
   });
 
   test("gives no access where its tenant claim is not mapped to one tenant", async () => {

@@ -285,6 +285,9 @@ describe("OpenCode's API", () => {
       ["PATCH", of(""), { time: { archived: 1 } }],
       ["POST", "/session", { parentID: sessionID }],
       ["POST", "/session", { permission: [{ permission: "*", pattern: "*", action: "allow" }] }],
+      ["POST", "/session", { permission: [{ permission: "bash", pattern: "*", action: "deny" }] }],
+      ["POST", "/session", { permission: [{ permission: "question", pattern: "*", action: "allow" }] }],
+      ["POST", "/session", { permission: { bash: "deny" } }],
     ];
     for (const [method, path, body] of unmapped)
       expect([path, ...(await asked(method, path, body))]).toEqual([path, 501, "not_implemented"]);

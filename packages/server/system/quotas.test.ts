@@ -1,5 +1,8 @@
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
+import { tarOf } from "../../kit/test/tar.ts";
 import { openAgentHome } from "./fixtures/agent-home.ts";
 import { serveAgents } from "./fixtures/agents.ts";
 import { begin } from "./fixtures/ask.ts";
@@ -139,5 +142,71 @@ describe("the sessions of a principal", () => {
     expect((await full.request("session/new", { cwd, mcpServers: [] })).body).toMatchObject({
       error: { code: -32_029, data: { quota: "stored_bytes" } },
     });
+  });
+});
+
+describe("the files of a tenant", () => {
+  test("are bounded together, by size and by number, and what is refused leaves nothing", async () => {
+    const home = await openAgentHome({
+      rules: "tool_rules: [{ name: all, condition: {}, verdict: allowed }]",
+      quotas: { tenant: { file_bytes: 200_000 } },
+    });
+    onTestFinished(home.close);
+    const served = await serveAgents(home);
+    const [ann, ben] = [await served.person(), await served.person()];
+    const put = async (name: string, bytes: number, as?: string, length = true) => {
+      const content = Buffer.alloc(bytes, "x");
+      const headers = { authorization: `Bearer ${as ?? served.access.token}` };
+      const body = length ? content : new Blob([content]).stream();
+      const init = { method: "PUT", headers, body, duplex: "half" as const };
+      return fetch(`${served.address}/v1/fs/file?path=${name}`, init);
+    };
+    expect((await put("one", 100_000, ann.secret)).status).toBe(200);
+    for (const length of [true, false]) {
+      const refused = await put("two", 120_000, ben.secret, length);
+      expect([refused.status, refused.headers.get("content-type")]).toEqual([
+        429,
+        "application/problem+json",
+      ]);
+      expect(Object(await refused.json()).detail).toContain("file_bytes");
+    }
+    expect(await readdir(home.workspace)).toEqual(["one"]);
+    // What was refused gave its room back; empty files and folders take some.
+    expect((await put("two", 50_000, ben.secret)).status).toBe(200);
+    const many = Array.from({ length: 40 }, (_, count) => ({ name: `empty-${count}/` }));
+    const upload = await served.ask("POST", "/v1/fs/upload-batch?path=many", {
+      ...{ as: ann.secret, headers: { "content-type": "application/x-tar" }, body: tarOf(...many) },
+    });
+    expect(upload.status).toBe(429);
+    expect(await readdir(join(home.workspace, "many"))).toEqual([]);
+    const deep = `a/${"b/".repeat(60)}c`;
+    const made = await served.ask("POST", `/v1/fs/mkdir?path=${deep}`, { as: ben.secret });
+    expect(made.status).toBe(429);
+    expect(await readdir(home.workspace)).not.toContain("a");
+    expect((await put("large", 500_000)).status).toBe(200);
+  });
+
+  test("that has no room left get no command started and no file written, and can still move and remove theirs", async () => {
+    const home = await openAgentHome({
+      rules: "tool_rules: [{ name: all, condition: {}, verdict: allowed }]",
+      quotas: { tenants: { default: { file_bytes: 1 } } },
+    });
+    onTestFinished(home.close);
+    await writeFile(join(home.workspace, "full"), "x");
+    const served = await serveAgents(home);
+    const { secret: as } = await served.person();
+    const run = await served.ask("POST", "/v1/processes/run", { as, body: { command: "true" } });
+    expect([run.status, Object(run.body).detail]).toEqual([429, expect.stringContaining("file_bytes")]);
+    const content = Buffer.from("x").toString("base64");
+    const client = await RpcClient.open(served, { as });
+    const { body } = await client.request("_sandboxagent/fs/write_file", {
+      path: "new",
+      contentBase64: content,
+    });
+    expect(Object(body).error).toMatchObject({ code: -32_029 });
+    expect(await readdir(home.workspace)).toEqual(["full"]);
+    const moved = await served.ask("POST", "/v1/fs/move", { as, body: { from: "full", to: "moved" } });
+    expect(moved.status).toBe(200);
+    expect((await served.ask("DELETE", "/v1/fs/file?path=moved", { as })).status).toBe(200);
   });
 });

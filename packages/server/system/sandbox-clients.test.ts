@@ -14,8 +14,9 @@ import { AdminApi } from "../src/index.ts";
 import { uiRoutes } from "../src/ui.ts";
 import { stubEntry } from "./fixtures/agent-home.ts";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
+import { Events, type SeenEvent } from "./fixtures/events.ts";
 import type { Served } from "./fixtures/home.ts";
-import { RpcClient } from "./fixtures/rpc-client.ts";
+import { promptOf, RpcClient } from "./fixtures/rpc-client.ts";
 import { PROBED, type Probe, probe, published } from "./fixtures/sandbox-probe.ts";
 
 const STUB = fileURLToPath(new URL("./fixtures/stub-agent.mjs", import.meta.url));
@@ -202,6 +203,42 @@ describe("the routes of Sandbox Agent", () => {
     for (const id of ["one", "one", "never"])
       expect((await served.ask("DELETE", `/v1/acp/${id}`)).status).toBe(204);
     expect((await post("one")).status).toBe(400);
+  });
+
+  test("answer over POST and show what came before on the stream, from the event on that a client names", async () => {
+    const served = await serve();
+    let id = 0;
+    const ask = async (method: string, params: object) => {
+      id += 1;
+      const body = { jsonrpc: "2.0", id, method, params };
+      const answer = await served.ask("POST", "/v1/acp/trip?agent=stub", { headers: JSON_ONLY, body });
+      expect([method, answer.status, Object(answer.body).id]).toEqual([method, 200, id]);
+      return Object(Object(answer.body).result);
+    };
+    await ask("initialize", { protocolVersion: 1 });
+    const { sessionId } = await ask("session/new", { cwd: home().workspace, mcpServers: [] });
+    const open = (headers = {}) => Events.open(served, headers, undefined, "/v1/acp/trip");
+    const first = await open();
+    expect(await ask("session/prompt", { sessionId, prompt: promptOf(["say one", "say two"]) })).toEqual({
+      stopReason: "end_turn",
+    });
+    const textOf = (event: SeenEvent | undefined) => Object(event?.data).params?.update?.content?.text;
+    const until = async (events: Events, text: string) => {
+      const seen: SeenEvent[] = [];
+      while (textOf(seen.at(-1)) !== text) {
+        const event = await events.next();
+        if (!event) throw new Error(`the stream ended before ${text}`);
+        seen.push(event);
+      }
+      return seen;
+    };
+    const seen = await until(first, "two");
+    const ids = seen.flatMap((event) => (event.id === undefined ? [] : [Number(event.id)]));
+    expect(ids).toEqual(ids.toSorted((one, other) => one - other));
+    first.response.destroy();
+    const one = seen.find((event) => textOf(event) === "one");
+    const replayed = await until(await open({ "last-event-id": one?.id ?? "" }), "two");
+    expect(replayed.filter((event) => textOf(event) === "one")).toEqual([]);
   });
 
   test("store settings for a folder, and need its name", async () => {

@@ -8,7 +8,9 @@ import { settleLimits } from "../src/limits.ts";
 import { TextSocket } from "../src/streams/web-socket.ts";
 
 /** Both ends of a WebSocket, the server's under a clock of the test's own. */
-async function bothEnds() {
+async function bothEnds(
+  more: { turn?: () => Promise<void> | undefined; text?: (text: string) => void } = {},
+) {
   const clock = new ManualClock();
   const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
   onTestFinished(() => server.close());
@@ -19,8 +21,12 @@ async function bothEnds() {
   onTestFinished(() => client.terminate());
   const [webSocket, { socket: line }] = await upgraded;
   onTestFinished(() => webSocket.terminate());
-  const handlers = { text: async () => undefined, binary: () => undefined, mayStay: async () => true };
-  const own = new TextSocket(webSocket, { clock, limits: settleLimits(), line }, handlers);
+  const handlers = {
+    text: async (text: string) => more.text?.(text),
+    binary: () => undefined,
+    mayStay: async () => true,
+  };
+  const own = new TextSocket(webSocket, { clock, limits: settleLimits(), line, turn: more.turn }, handlers);
   await once(client, "open");
   const beat = async () => {
     const pong = once(webSocket, "pong");
@@ -56,4 +62,36 @@ test("a reader that takes no data is dropped", async () => {
   client.resume();
   await closed;
   expect(own.isOver).toBe(true);
+});
+
+test("texts wait for their turn in their order, and their sender stays meanwhile", async () => {
+  const turns = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const got: string[] = [];
+  let count = 0;
+  const { clock, client, own } = await bothEnds({
+    text: (text) => got.push(text),
+    turn: () => {
+      count += 1;
+      return count > 1 ? turns[count - 2]?.promise : undefined;
+    },
+  });
+  for (const text of ["one", "two", "three"]) client.send(text);
+  await expect.poll(() => count).toBe(2);
+  expect(got).toEqual(["one"]);
+  for (let n = 0; n < 4; n += 1) {
+    clock.advance(15_000);
+    await setImmediate();
+  }
+  expect(own.isOver).toBe(false);
+  turns[0]?.resolve();
+  await expect.poll(() => got).toEqual(["one", "two"]);
+  turns[1]?.resolve();
+  await expect.poll(() => got).toEqual(["one", "two", "three"]);
+});
+
+test("a sender whose turn does not come is closed", async () => {
+  const { client } = await bothEnds({ turn: () => Promise.reject(new Error("too many")) });
+  client.send("one");
+  const [code] = await once(client, "close");
+  expect(code).toBe(1011);
 });

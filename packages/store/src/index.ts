@@ -28,6 +28,7 @@ export type {
   Results,
   Statement,
   Store,
+  StoreNode,
   StoreReader,
   Tables,
   TablesModule,

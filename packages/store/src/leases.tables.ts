@@ -19,7 +19,15 @@ const module: TablesModule = {
      ) STRICT`,
   ],
   open(database) {
-    const read = database.prepare<Lease>("SELECT name, owner, epoch, expires FROM leases WHERE name = ?");
+    const select = "SELECT name, owner, epoch, expires FROM leases WHERE name = ?";
+    const read = database.prepare<Lease>(select);
+    // Where other processes write, too, a lease stays as it was read until the transaction ends.
+    const [readForFence, readForChange] = database.isShared
+      ? ["SHARE", "UPDATE"].map((strength) => database.prepare<Lease>(`${select} FOR ${strength}`))
+      : [read, read];
+    const make = database.prepare(
+      "INSERT OR IGNORE INTO leases (name, owner, epoch, expires) VALUES (?, ?, 0, 0)",
+    );
     const write = database.prepare(
       `INSERT INTO leases (name, owner, epoch, expires) VALUES (?, ?, ?, ?)
        ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, epoch = excluded.epoch, expires = excluded.expires`,
@@ -27,7 +35,7 @@ const module: TablesModule = {
     // Processes on several machines share the clock of their database; where there is one process, it has its own.
     const clock = database.prepare<{ readonly now: number }>(CLOCK[database.kind ?? "sqlite"]);
     const timeOf = (now: number | undefined): number => now ?? clock.get()?.now ?? 0;
-    const find = (name: string): Lease | undefined => read.get(name);
+    const findToChange = (name: string): Lease | undefined => readForChange?.get(name);
     const keep = (lease: Lease): Lease => {
       write.run(lease.name, lease.owner, lease.epoch, lease.expires);
       return lease;
@@ -37,28 +45,32 @@ const module: TablesModule = {
     return {
       changes: {
         claim({ name, owner, milliseconds, ...given }: Claim): Lease | undefined {
+          // A row that is not there cannot be locked.
+          if (database.isShared) make.run(name, NO_OWNER);
+          const held = findToChange(name);
           const now = timeOf(given.now);
-          const held = find(name);
           if (held && held.owner !== owner && held.expires > now) return undefined;
           return keep({ name, owner, epoch: (held?.epoch ?? 0) + 1, expires: now + milliseconds });
         },
         renew({ lease, now, milliseconds }: Renewal): Lease | undefined {
-          return isCurrent(lease, find(lease.name))
+          return isCurrent(lease, findToChange(lease.name))
             ? keep({ ...lease, expires: timeOf(now) + milliseconds })
             : undefined;
         },
         release({ lease }: { lease: Lease }): void {
-          if (isCurrent(lease, find(lease.name))) keep({ ...lease, owner: NO_OWNER, expires: 0 });
+          if (isCurrent(lease, findToChange(lease.name))) keep({ ...lease, owner: NO_OWNER, expires: 0 });
         },
         fence({ lease }: { lease: Lease }): void {
-          if (isCurrent(lease, find(lease.name))) return;
+          if (isCurrent(lease, readForFence?.get(lease.name))) return;
           throw new StoreError(
             "fenced",
             `the lease "${lease.name}" has passed to another owner since epoch ${lease.epoch}`,
           );
         },
       },
-      queries: { find: ({ name }: { name: string }) => find(name) },
+      queries: { find: ({ name }: { name: string }) => read.get(name) },
+      // Each change locks the lease that it is about.
+      reserve: () => undefined,
     };
   },
 };

@@ -2,6 +2,8 @@
 export type StoreErrorCode =
   /** A change's own condition did not hold: another commit was first. */
   | "conflict"
+  /** A limit is used up, by what other processes counted against it. */
+  | "exhausted"
   /** The writer's lease has passed to another owner. */
   | "fenced"
   /** Another process writes to this database. */

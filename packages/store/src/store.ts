@@ -26,6 +26,15 @@ export type Results<Changes extends readonly Change<unknown>[]> = {
   [Index in keyof Changes]: Changes[Index] extends Change<infer Result> ? Result : never;
 };
 
+/** One of several processes that write to a database at the same time. */
+export interface StoreNode {
+  /** Its name, which no other has, and which it keeps when it is started anew. */
+  readonly id: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** How many sessions it is for; without it as many as come. */
+  readonly capacity?: number;
+}
+
 /** The part of a store that only reads. */
 export interface StoreReader {
   /**
@@ -51,6 +60,14 @@ export interface StoreReader {
 export interface Store extends StoreReader {
   /** Why nothing can be written at the moment, though it may be later; `undefined` while all is well. */
   readonly outage?: string | undefined;
+  /** What this process is called among others that write to the database; `undefined` where it is the only one. */
+  readonly node?: StoreNode | undefined;
+
+  /**
+   * Calls back when another process may have changed tables whose module {@link TablesModule.announces} that; returns
+   * `unsubscribe`. Not there where no other process writes.
+   */
+  watch?(tables: Tables<Operations, Operations>, listener: () => void): () => void;
 
   /** Applies the changes together. Settles when they are kept as asked; until then their arguments stay as they are. */
   commit<const Changes extends readonly Change<unknown>[]>(
@@ -94,6 +111,8 @@ export interface Database {
   readonly inTransaction: boolean;
   /** SQLite where nothing is said. Statements are written for both, but for what one of them lacks. */
   readonly kind?: "postgres";
+  /** Whether other processes may write to it at the same time. */
+  readonly isShared?: boolean;
   close(): void;
 }
 
@@ -123,6 +142,8 @@ export type Migration = string | Readonly<Record<"sqlite" | "postgres", string>>
 export interface TablesModule {
   /** Each is run once, in order, and never changed afterwards. */
   readonly migrations: readonly Migration[];
+  /** Whether other processes are notified of each commit that changes these tables. Costly: for what is rare and urgent. */
+  readonly announces?: boolean;
   /** Prepares the operations on an open database. Run anew after anything that may have undone writes. */
   open(database: Database): OpenTables | Promise<OpenTables>;
 }
@@ -133,6 +154,12 @@ export interface OpenTables {
   readonly changes: Operations;
   /** Read only; they run beside the writer and see what was committed before they were asked. */
   readonly queries: Operations;
+  /**
+   * Called where other processes write, too, at the beginning of a transaction, with the changes of these tables in it:
+   * locks what they depend on, and no more. Without it, processes change these tables one after another. Either way what
+   * was read before may have changed, so nothing that others may change is kept in memory.
+   */
+  reserve?(changes: readonly Pick<Change<unknown>, "name" | "args">[]): void;
   /** Called when everything since the last call was undone; state kept in memory must be read again. */
   undone?(): void;
   /**

@@ -30,8 +30,9 @@ export async function refusedStatements(
     const modules = await loadModules({ tables: partsOf(tables) });
     migrate(database, modules);
     const statements = new Set<string>();
-    const recording: Database = {
+    const recording = (isShared: boolean): Database => ({
       kind: "postgres",
+      isShared,
       inTransaction: false,
       exec: (sql) => database.exec(sql),
       close: () => undefined,
@@ -39,8 +40,9 @@ export async function refusedStatements(
         statements.add(sql);
         return database.prepare(sql);
       },
-    };
-    for (const module of modules.values()) await module.open(recording);
+    });
+    for (const module of modules.values())
+      for (const isShared of [false, true]) await module.open(recording(isShared));
     const refused: RefusedStatement[] = [];
     for (const [index, sql] of [...statements].entries())
       try {

@@ -56,6 +56,15 @@ export class Child {
       await once(this.#process, "exit");
   }
 
+  /** Stops it where it is, and has it go on. */
+  pause(): void {
+    this.#process.kill("SIGSTOP");
+  }
+
+  proceed(): void {
+    this.#process.kill("SIGCONT");
+  }
+
   /** Ends it, giving it no time for anything. */
   async kill(): Promise<void> {
     this.#process.kill("SIGKILL");

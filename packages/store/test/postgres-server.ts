@@ -6,6 +6,7 @@ import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import pg from "pg";
@@ -80,6 +81,17 @@ export class PostgresServer {
     await client.query(sql).finally(() => client.end());
   }
 
+  /** The first row of a query in the schema of an address. */
+  async first(sql: string, address: string): Promise<unknown> {
+    const client = await this.connect();
+    try {
+      await client.query(`SET search_path = "${new URL(address).searchParams.get("schema")}"`);
+      return (await client.query(sql)).rows[0];
+    } finally {
+      await client.end();
+    }
+  }
+
   /** A connection of its superuser. */
   async connect(): Promise<pg.Client> {
     const client = new pg.Client({ connectionString: this.address("public").replace(/\?.*/, "") });
@@ -98,8 +110,18 @@ export class PostgresServer {
     await ended;
   }
 
-  /** Starts it again. */
+  /** Starts it again, once the children of one that was killed have ended. */
   async resume(): Promise<void> {
+    for (;;)
+      try {
+        return await this.#startProcess();
+      } catch (error) {
+        if (!String(error).includes("is still in use")) throw error;
+        await sleep(100);
+      }
+  }
+
+  async #startProcess(): Promise<void> {
     const child = spawn(
       this.#binary("postgres"),
       ["-D", this.#data, "-p", `${this.port}`, "-c", "listen_addresses=127.0.0.1", "-k", "", ...this.#flags],

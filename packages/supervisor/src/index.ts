@@ -31,7 +31,7 @@ export {
   retryAfterMs,
   SIGNATURE_HEADER,
   sign,
-} from "./approvals/webhooks/webhook.ts";
+} from "./approvals/webhooks/lane.ts";
 export type {
   Decided,
   DecisionRequest,

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { supervisorHandlers } from "../src/ahp/handlers.ts";
 import { Supervisor } from "../src/decision/supervisor.ts";
 import { Identity } from "../src/identity/identity.ts";
+import type { Quotas } from "../src/limits/quotas.ts";
 import { Reports } from "../src/reports/reports.ts";
 import { Runs } from "../src/runs/runs.ts";
 import { newHome, openParts, plainFacts, policyOf, requestContext } from "./fixtures/supervised.ts";
@@ -14,7 +15,7 @@ tool_rules:
 `;
 
 /** Two users of one tenant, whose agents go by the same name and call their sessions the same. */
-async function twoUsers() {
+async function twoUsers(quotas?: Pick<Quotas, "turn">) {
   const { store, ledger, approvals } = await openParts(await newHome());
   const policy = policyOf(RULES);
   const identity = await Identity.open({ store, ledger });
@@ -28,6 +29,7 @@ async function twoUsers() {
     supervisorHandlers({
       ...{ supervisor, identity, approvals, ledger, runs: new Runs(store), reports },
       policies: { status: () => undefined },
+      quotas,
       workspaceOf: () => requestContext.workspace,
       onRefused: (_, error) => refused.push(String(error)),
     }),
@@ -131,4 +133,27 @@ test("of the reports of a tenant the newest thousand are kept", async () => {
   const kept = await reports.list(5_000);
   expect(kept.filter(({ tenant }) => tenant === "acme")).toHaveLength(1_000);
   expect(kept.filter(({ tenant }) => tenant === "other")).toHaveLength(1);
+});
+
+test("each message counts once against the quota of its user, and waits for its turn", async () => {
+  const counted: string[] = [];
+  const turn = Promise.withResolvers<void>();
+  const quotas = {
+    turn: (rate: string, { id }: { readonly id: string }) => {
+      counted.push(`${rate} ${id}`);
+      return counted.length > 4 ? turn.promise : undefined;
+    },
+  };
+  const { ann } = await twoUsers(quotas);
+  await ann.ask("look");
+  await ann.tell("session_start");
+  await ann.tell("post_action", { tool_name: "look" });
+  await ann.query("policy");
+  expect(counted).toHaveLength(4);
+  expect(new Set(counted).size).toBe(1);
+  const asked = ann.ask("look");
+  const first = await Promise.race([asked, new Promise((resolve) => setImmediate(resolve, "waits"))]);
+  expect(first).toBe("waits");
+  turn.resolve();
+  expect(await asked).toMatchObject({ decision: "allow" });
 });

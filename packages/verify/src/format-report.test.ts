@@ -3,7 +3,7 @@ import { textOf } from "../test/ledger-maker.ts";
 import { verifyWhole } from "../test/read.ts";
 import { makeSample } from "../test/sample.ts";
 import { withEntry } from "../test/tamper.ts";
-import { formatReport } from "./format-report.ts";
+import { formatReport } from "./report.ts";
 
 const { ledger, seen } = makeSample();
 const lines = ledger.lines();

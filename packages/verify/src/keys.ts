@@ -1,6 +1,5 @@
 import { type Bytes, fromBase64, toHex, utf8 } from "./bytes.ts";
-import type { Content } from "./entry/content.ts";
-import { type Entry, isAttested, SYSTEM } from "./entry/entry.ts";
+import { type Content, type Entry, isAttested, SYSTEM } from "./entry/entry.ts";
 import { type Attestation, isAttestation } from "./entry/proof.ts";
 import { blake3 } from "./hashes.ts";
 import { isObject } from "./json/parse.ts";

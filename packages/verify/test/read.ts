@@ -1,5 +1,5 @@
 import { verifyExport } from "../src/export/verify-export.ts";
-import type { VerifyOptions } from "../src/options.ts";
+import type { VerifyOptions } from "../src/note.ts";
 import type { Report } from "../src/report.ts";
 import { type ExportLine, textOf } from "./ledger-maker.ts";
 

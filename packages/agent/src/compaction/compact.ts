@@ -133,7 +133,8 @@ async function summarize(
   covered: readonly HistoryEntry[],
   digest: string,
 ): Promise<string | undefined> {
-  const { model, sessionId } = turn.setting;
+  const { sessionId } = turn.setting;
+  const { model } = turn;
   if (!model.info.summarises) return undefined;
   const text = `${conversationIn(covered, model.info.contextTokens * CHARACTERS_PER_TOKEN)}\n\n${digest}`;
   const decision = await turn.ask("pre_prompt", {
@@ -157,7 +158,8 @@ async function summarize(
 }
 
 async function answerTo(turn: Turn, text: string): Promise<string | undefined> {
-  const { model, limits } = turn.setting;
+  const { limits } = turn.setting;
+  const { model } = turn;
   const timeout = new IdleTimeout(limits.quietMs, `${model.info.id} sent nothing for too long`);
   let output = "";
   let usage: TokenUsage | undefined;
@@ -226,7 +228,7 @@ export function isHalfFull(entries: readonly HistoryEntry[], info: ModelInfo): b
 
 /** Compacts the conversation when the context is nearly full. */
 export async function compactIfFull(turn: Turn): Promise<void> {
-  if (contextTokens(turn) > FULL * roomFor(turn.setting.model.info)) await compact(turn);
+  if (contextTokens(turn) > FULL * roomFor(turn.model.info)) await compact(turn);
 }
 
 /**
@@ -234,7 +236,8 @@ export async function compactIfFull(turn: Turn): Promise<void> {
  * a model that rejects the length may have a smaller context than known.
  */
 export async function compact(turn: Turn): Promise<boolean> {
-  const { entries, emit, keep, newId, model } = turn.setting;
+  const { entries, emit, keep, newId } = turn.setting;
+  const { model } = turn;
   const covers = coveredCount(entries, Math.min(KEPT * roomFor(model.info), tokensOfAll(turn.messages) / 2));
   if (covers === undefined) return false;
   const id = `compaction_${newId()}`;
@@ -260,7 +263,7 @@ export async function compact(turn: Turn): Promise<boolean> {
 async function summaryOf(turn: Turn, covered: readonly HistoryEntry[]): Promise<string> {
   const digest = digestOf(covered);
   const summary = await summarize(turn, covered, digest);
-  const room = Math.floor(KEPT * roomFor(turn.setting.model.info) * 4);
+  const room = Math.floor(KEPT * roomFor(turn.model.info) * 4);
   return (summary === undefined ? digest : `${summary}\n\n${digest}`).slice(0, room);
 }
 

@@ -39,6 +39,13 @@ export type UserPart = z.infer<typeof UserPart>;
 export const AssistantPart = z.discriminatedUnion("type", [TextPart, ThinkingPart, CallPart]);
 export type AssistantPart = z.infer<typeof AssistantPart>;
 
+/** What a tool found that is not text, in base64. */
+export const MediaPart = z.object({
+  mimeType: z.enum(["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"]),
+  data: z.string(),
+});
+export type MediaPart = z.infer<typeof MediaPart>;
+
 /** The result of a tool call. */
 export const ToolResult = z.object({
   /** The model's id of the call. */
@@ -46,6 +53,8 @@ export const ToolResult = z.object({
   name: z.string(),
   text: z.string(),
   isError: z.boolean(),
+  /** Images and documents beside the text. */
+  media: z.array(MediaPart).optional(),
 });
 export type ToolResult = z.infer<typeof ToolResult>;
 

@@ -2,7 +2,14 @@ import type Anthropic from "@anthropic-ai/sdk";
 import { isObject, parseObject } from "@reins/acp";
 import type { TokenUsage } from "../history/entry.ts";
 import { anthropicRequest } from "./anthropic-request.ts";
-import { type Model, ModelError, type ModelEvent, type ModelInfo, type ModelStop } from "./model.ts";
+import {
+  type KnownModel,
+  type Model,
+  ModelError,
+  type ModelEvent,
+  type ModelInfo,
+  type ModelStop,
+} from "./model.ts";
 import { CallArguments, providerModel } from "./provider-api.ts";
 import { NO_USAGE, reportedTokens } from "./tokens.ts";
 
@@ -24,11 +31,19 @@ const STOPS: ReadonlyMap<string, ModelStop> = new Map<string, ModelStop>([
 ]);
 
 /** A model behind Anthropic's Messages API. */
-export function anthropicModel(model: string, access: AnthropicAccess): Model {
-  const { contextTokens, maxOutputTokens, thinking } = knownAnthropic(model);
+export function anthropicModel(model: string, access: AnthropicAccess, known: KnownModel = {}): Model {
+  const { thinking, ...guessed } = knownAnthropic(model);
+  const { contextTokens = guessed.contextTokens, maxOutputTokens = guessed.maxOutputTokens } = known;
   const id = `anthropic:${model}`;
   const toolSearch = toolSearchOf(model, access);
-  const info = { id, contextTokens, maxOutputTokens, images: true, summarises: true, toolSearch };
+  const info = {
+    id,
+    contextTokens,
+    maxOutputTokens,
+    images: known.images ?? true,
+    summarises: true,
+    toolSearch,
+  };
   let client: Promise<Anthropic> | undefined;
   return providerModel(info, async (request, signal) => {
     client ??= clientFor(access);
@@ -167,7 +182,7 @@ function toolSearchOf(model: string, { baseUrl }: AnthropicAccess): ModelInfo["t
 export type ThinkingStyle = "adaptive" | "budget" | "none";
 
 /** What is known of a family of models. */
-interface KnownModel {
+interface ModelFamily {
   readonly contextTokens: number;
   readonly maxOutputTokens: number;
   readonly thinking: ThinkingStyle;
@@ -182,7 +197,7 @@ export const OFFERED_ANTHROPIC_MODELS: readonly string[] = [
   "claude-haiku-5-5",
 ];
 
-const KNOWN: readonly (readonly [RegExp, KnownModel])[] = [
+const KNOWN: readonly (readonly [RegExp, ModelFamily])[] = [
   [
     /^claude-(?:haiku|sonnet|opus)-4-5/,
     { contextTokens: 200_000, maxOutputTokens: 32_000, thinking: "budget" },
@@ -192,7 +207,7 @@ const KNOWN: readonly (readonly [RegExp, KnownModel])[] = [
 ];
 
 /** The limits of a model by its name; safe values for an unknown one. */
-function knownAnthropic(model: string): KnownModel {
+function knownAnthropic(model: string): ModelFamily {
   const found = KNOWN.find(([name]) => name.test(model))?.[1];
   return found ?? { contextTokens: 128_000, maxOutputTokens: 8_192, thinking: "none" };
 }

@@ -1,7 +1,7 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { type JsonObject, parseObject } from "@reins/acp";
 import { z } from "zod";
-import type { AssistantPart, Message, UserPart } from "../history/entry.ts";
+import type { AssistantPart, MediaPart, Message, UserPart } from "../history/entry.ts";
 import type { ThinkingStyle } from "./anthropic-model.ts";
 import type { ModelRequest, ThoughtLevel } from "./model.ts";
 
@@ -112,13 +112,22 @@ function blocksOf(message: Message, id: string): Block[] {
     case "assistant":
       return message.parts.flatMap((part) => assistantBlock(part, id));
     case "tool":
-      return message.results.map(({ call, text, isError }) => ({
-        type: "tool_result",
-        tool_use_id: call,
-        content: text === "" ? "(nothing)" : text,
-        is_error: isError,
-      }));
+      return message.results.map(({ call, text, isError, media = [] }) => {
+        const said = text === "" ? "(nothing)" : text;
+        return {
+          type: "tool_result",
+          tool_use_id: call,
+          content: media.length === 0 ? said : [{ type: "text", text: said }, ...media.map(mediaBlock)],
+          is_error: isError,
+        };
+      });
   }
+}
+
+function mediaBlock({ mimeType, data }: MediaPart): Anthropic.ImageBlockParam | Anthropic.DocumentBlockParam {
+  if (mimeType === "application/pdf")
+    return { type: "document", source: { type: "base64", media_type: mimeType, data } };
+  return { type: "image", source: { type: "base64", media_type: mimeType, data } };
 }
 
 function userBlock(part: UserPart): Block[] {

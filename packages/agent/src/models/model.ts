@@ -83,6 +83,14 @@ export interface ModelInfo {
   readonly price?: Price | undefined;
 }
 
+/** What an operator knows of a model. */
+export interface KnownModel {
+  /** The tokens of its context and of an answer. */
+  readonly contextTokens?: number | undefined;
+  readonly maxOutputTokens?: number | undefined;
+  readonly images?: boolean | undefined;
+}
+
 /** A model. Every failure is a {@link ModelError}; aborting ends the stream with the signal's reason. */
 export interface Model {
   readonly info: ModelInfo;

@@ -40,6 +40,14 @@ describe("the models of an environment", () => {
     expect(models({ ...local, REINS_MODEL: "qwen3" }).choices).toEqual(["openai-chat:qwen3", "demo"]);
   });
 
+  it("have the context, the length of answers and the senses that the operator says", () => {
+    const known = { qwen3: { contextTokens: 40_000, maxOutputTokens: 2_000, images: false } };
+    const { choices, open } = modelsFrom({ ...modelConfigFrom(local), known });
+    expect(choices).toContain("openai-chat:qwen3");
+    expect(open("qwen3").info).toMatchObject(known.qwen3);
+    expect(open("openai-chat:other").info).toMatchObject({ contextTokens: 128_000, images: true });
+  });
+
   it("are opened once and shared by sessions", () => {
     const all = models(anthropic);
     expect(all.open("claude-opus-5")).toBe(all.open("anthropic:claude-opus-5"));

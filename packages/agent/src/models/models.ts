@@ -5,7 +5,14 @@ import {
   OFFERED_ANTHROPIC_MODELS,
 } from "./anthropic-model.ts";
 import { DemoModel } from "./demo-model.ts";
-import { type Model, ModelError, type ModelEvent, type ModelInfo, type Price } from "./model.ts";
+import {
+  type KnownModel,
+  type Model,
+  ModelError,
+  type ModelEvent,
+  type ModelInfo,
+  type Price,
+} from "./model.ts";
 import { chatModel } from "./openai-chat.ts";
 import { DEFAULT_OPENAI_MODEL, OFFERED_OPENAI_MODELS, type OpenAiAccess } from "./openai-client.ts";
 import { responsesModel } from "./openai-responses.ts";
@@ -16,6 +23,10 @@ export interface ModelConfig {
   readonly model?: string | undefined;
   readonly anthropic?: AnthropicAccess | undefined;
   readonly openai?: (OpenAiAccess & { readonly api?: "responses" | "chat" | undefined }) | undefined;
+  /** What is known of models, by id or name; they are on offer. */
+  readonly known?: Readonly<Record<string, KnownModel>> | undefined;
+  /** The models that are asked, in this order, when the one of a session cannot be used. */
+  readonly fallbacks?: readonly string[] | undefined;
 }
 
 /** Reads the configuration from environment variables; empty ones count as absent. */
@@ -46,19 +57,29 @@ export interface Models {
   readonly defaultId: string;
   /** The models on offer; others can be chosen by name. */
   readonly choices: readonly string[];
+  /** The models that are asked when another cannot be used. */
+  readonly fallbacks?: readonly string[];
   /** The model with an id. One that cannot run reports so on each request. */
   open(id: string): Model;
 }
 
-/** The models that a configuration gives access to. `demo` is always among them and needs no key. */
-export function modelsFrom(config: ModelConfig, prices: Prices = {}): Models {
+/**
+ * The models that a configuration gives access to. `demo` is always among them and needs no key. A model without a price
+ * of the operator's costs what `listed` says of its name.
+ */
+export function modelsFrom(
+  config: ModelConfig,
+  prices: Prices = {},
+  listed: (name: string) => Price | undefined = () => undefined,
+): Models {
   const opened = new Map<string, Model>();
   return {
     defaultId: config.model === undefined ? defaultOf(config) : fullId(config.model, config),
     choices: [...new Set([...offered(config), "demo"])],
+    fallbacks: (config.fallbacks ?? []).map((id) => fullId(id, config)),
     open(id) {
       const full = fullId(id, config);
-      const model = opened.get(full) ?? priced(openModel(full, config), prices);
+      const model = opened.get(full) ?? priced(openModel(full, config), prices, listed);
       opened.set(full, model);
       return model;
     },
@@ -66,11 +87,11 @@ export function modelsFrom(config: ModelConfig, prices: Prices = {}): Models {
 }
 
 /** A model with its price, which is configured by full id or by name. */
-function priced(model: Model, prices: Prices): Model {
+function priced(model: Model, prices: Prices, listed: (name: string) => Price | undefined): Model {
   const { id } = model.info;
-  const names = [id, id.slice(id.indexOf(":") + 1)];
-  const named = names.find((name) => Object.hasOwn(prices, name));
-  const price = named === undefined ? undefined : prices[named];
+  const name = id.slice(id.indexOf(":") + 1);
+  const named = [id, name].find((each) => Object.hasOwn(prices, each));
+  const price = named === undefined ? listed(name) : prices[named];
   if (price === undefined) return model;
   return { info: { ...model.info, price }, stream: (request, signal) => model.stream(request, signal) };
 }
@@ -79,10 +100,18 @@ function openModel(id: string, config: ModelConfig): Model {
   const [provider = "", ...rest] = id.split(":");
   const name = rest.join(":");
   if (id === "demo") return new DemoModel();
-  if (provider === "anthropic" && hasAnthropic(config)) return anthropicModel(name, config.anthropic ?? {});
-  if (provider === "openai" && hasOpenAi(config)) return responsesModel(name, config.openai ?? {});
-  if (provider === "openai-chat" && hasOpenAi(config)) return chatModel(name, config.openai ?? {});
+  const known = knownOf(id, config);
+  if (provider === "anthropic" && hasAnthropic(config))
+    return anthropicModel(name, config.anthropic ?? {}, known);
+  if (provider === "openai" && hasOpenAi(config)) return responsesModel(name, config.openai ?? {}, known);
+  if (provider === "openai-chat" && hasOpenAi(config)) return chatModel(name, config.openai ?? {}, known);
   return new UnavailableModel(id, whyNot(id, provider), PROVIDERS.has(provider));
+}
+
+/** What the operator knows of a model, by its id or its name. */
+function knownOf(id: string, { known = {} }: ModelConfig): KnownModel {
+  const name = [id, id.slice(id.indexOf(":") + 1)].find((each) => Object.hasOwn(known, each));
+  return (name !== undefined && known[name]) || {};
 }
 
 const PROVIDERS: ReadonlySet<string> = new Set(["anthropic", "openai", "openai-chat"]);
@@ -103,6 +132,7 @@ function defaultOf(config: ModelConfig): string {
 function offered(config: ModelConfig): readonly string[] {
   return [
     ...(config.model === undefined ? [] : [fullId(config.model, config)]),
+    ...Object.keys(config.known ?? {}).map((id) => fullId(id, config)),
     ...(hasAnthropic(config) ? OFFERED_ANTHROPIC_MODELS.map((model) => `anthropic:${model}`) : []),
     ...(hasOpenAi(config) && config.openai?.baseUrl === undefined
       ? OFFERED_OPENAI_MODELS.map((model) => `openai:${model}`)

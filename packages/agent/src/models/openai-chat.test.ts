@@ -46,6 +46,13 @@ describe("a request in Chat Completions", () => {
     expect(message).toMatchObject({ tool_calls: [{ function: { arguments: "{}" } }] });
   });
 
+  test("has no members in a tool that the protocol does not know", () => {
+    const parameters = { type: "object" };
+    const tool = { name: "a", description: "b", parameters, kind: "read", isReadOnly: true };
+    const { tools } = chatRequest("m", { system: "", messages: [], tools: [tool], thoughtLevel: "default" });
+    expect(tools).toEqual([{ type: "function", function: { name: "a", description: "b", parameters } }]);
+  });
+
   test("returns valid arguments unchanged", () => {
     const json = '{ "path":"a" }';
     const call = { type: "call" as const, id: "1", name: "read_file", toolCallId: "t", arguments: json };

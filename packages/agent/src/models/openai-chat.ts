@@ -1,7 +1,20 @@
 import { isObject } from "@reins/acp";
 import type OpenAI from "openai";
-import { type Message, partsText, type TokenUsage, type UserPart } from "../history/entry.ts";
-import { type Model, ModelError, type ModelEvent, type ModelRequest, type ModelStop } from "./model.ts";
+import {
+  type Message,
+  partsText,
+  type TokenUsage,
+  type ToolResult,
+  type UserPart,
+} from "../history/entry.ts";
+import {
+  type KnownModel,
+  type Model,
+  ModelError,
+  type ModelEvent,
+  type ModelRequest,
+  type ModelStop,
+} from "./model.ts";
 import { effortOf, type OpenAiAccess, openAiModel, openAiUsage } from "./openai-client.ts";
 import { CallArguments } from "./provider-api.ts";
 import { NO_USAGE } from "./tokens.ts";
@@ -15,9 +28,13 @@ const STOPS: ReadonlyMap<string, ModelStop> = new Map<string, ModelStop>([
 ]);
 
 /** A model behind OpenAI's Chat Completions API, on any server. */
-export function chatModel(model: string, access: OpenAiAccess): Model {
-  return openAiModel(`openai-chat:${model}`, access, async (client, request, signal) =>
-    readChunks(await client.chat.completions.create(chatRequest(model, request), { signal })),
+export function chatModel(model: string, access: OpenAiAccess, known: KnownModel = {}): Model {
+  return openAiModel(
+    `openai-chat:${model}`,
+    access,
+    async (client, request, signal) =>
+      readChunks(await client.chat.completions.create(chatRequest(model, request), { signal })),
+    known,
   );
 }
 
@@ -109,7 +126,10 @@ export function chatRequest(
     stream_options: { include_usage: true },
     messages: [{ role: "system", content: system }, ...alternating(messages.flatMap(paramsOf))],
     ...(tools.length > 0 && {
-      tools: tools.map((tool) => ({ type: "function" as const, function: { ...tool } })),
+      tools: tools.map(({ name, description, parameters }) => ({
+        type: "function" as const,
+        function: { name, description, parameters },
+      })),
     }),
     ...(thoughtLevel !== "default" && { reasoning_effort: effortOf(thoughtLevel) }),
   };
@@ -145,8 +165,29 @@ function paramsOf(message: Message): Param[] {
     case "assistant":
       return assistantParam(message);
     case "tool":
-      return message.results.map(({ call, text }) => ({ role: "tool", tool_call_id: call, content: text }));
+      return [
+        ...message.results.map(
+          ({ call, text }): Param => ({ role: "tool", tool_call_id: call, content: text }),
+        ),
+        ...shown(message.results),
+      ];
   }
+}
+
+/** What tools found that is not text: results hold text alone here, so images follow in a message of the user. */
+function shown(results: readonly ToolResult[]): Param[] {
+  const content = results.flatMap(({ media = [], text }) =>
+    media.flatMap(({ mimeType, data }): OpenAI.ChatCompletionContentPart[] => [
+      { type: "text", text },
+      mimeType === "application/pdf"
+        ? {
+            type: "text",
+            text: "[this model gets no PDF by this protocol; a command such as pdftotext may help]",
+          }
+        : { type: "image_url", image_url: { url: `data:${mimeType};base64,${data}` } },
+    ]),
+  );
+  return content.length === 0 ? [] : [{ role: "user", content }];
 }
 
 function assistantParam({ parts }: Extract<Message, { role: "assistant" }>): Param[] {

@@ -1,6 +1,6 @@
 import type OpenAI from "openai";
 import type { TokenUsage } from "../history/entry.ts";
-import type { Model, ModelEvent, ModelInfo, ModelRequest, ThoughtLevel } from "./model.ts";
+import type { KnownModel, Model, ModelEvent, ModelInfo, ModelRequest, ThoughtLevel } from "./model.ts";
 import { providerModel } from "./provider-api.ts";
 import { reportedTokens } from "./tokens.ts";
 
@@ -15,11 +15,12 @@ export function openAiModel(
   id: string,
   access: OpenAiAccess,
   start: (client: OpenAI, request: ModelRequest, signal: AbortSignal) => Promise<AsyncIterable<ModelEvent>>,
+  known: KnownModel,
   more: Pick<ModelInfo, "toolSearch" | "toolSearchBy"> = {},
 ): Model {
-  const contextTokens = knownContext(id.slice(id.indexOf(":") + 1));
-  const maxOutputTokens = Math.floor(contextTokens / 8);
-  const info = { id, contextTokens, maxOutputTokens, images: true, summarises: true, ...more };
+  const { contextTokens = knownContext(id.slice(id.indexOf(":") + 1)), images = true } = known;
+  const { maxOutputTokens = Math.floor(contextTokens / 8) } = known;
+  const info = { id, contextTokens, maxOutputTokens, images, summarises: true, ...more };
   let client: Promise<OpenAI> | undefined;
   return providerModel(info, async (request, signal) => {
     client ??= clientFor(access);

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from "@reins/acp";
 import type OpenAI from "openai";
 import { z } from "zod";
-import type { AssistantPart, Message, TokenUsage, UserPart } from "../history/entry.ts";
-import { type Model, ModelError, type ModelEvent, type ModelRequest } from "./model.ts";
+import type { AssistantPart, MediaPart, Message, TokenUsage, UserPart } from "../history/entry.ts";
+import { type KnownModel, type Model, ModelError, type ModelEvent, type ModelRequest } from "./model.ts";
 import { objectText } from "./openai-chat.ts";
 import { effortOf, type OpenAiAccess, openAiModel, openAiUsage } from "./openai-client.ts";
 import { modelErrorOf } from "./provider-api.ts";
@@ -10,13 +10,14 @@ import { modelErrorOf } from "./provider-api.ts";
 type Response = OpenAI.Responses.Response;
 
 /** A model behind OpenAI's Responses API. */
-export function responsesModel(name: string, access: OpenAiAccess): Model {
+export function responsesModel(name: string, access: OpenAiAccess, known: KnownModel = {}): Model {
   const id = `openai:${name}`;
   return openAiModel(
     id,
     access,
     async (client, request, signal) =>
       readEvents(await client.responses.create(responsesRequest({ name, id }, request), { signal })),
+    known,
     // The name and description of each deferred tool stay in its prompt, so it is used only where that is wanted.
     { toolSearch: "possible", toolSearchBy: "bm25" },
   );
@@ -152,12 +153,21 @@ function itemsOf(message: Message, id: string): Item[] {
     case "assistant":
       return message.parts.flatMap((part) => assistantItem(part, id));
     case "tool":
-      return message.results.map(({ call, text }) => ({
+      return message.results.map(({ call, text, media = [] }) => ({
         type: "function_call_output",
         call_id: call,
-        output: text,
+        output: media.length === 0 ? text : [{ type: "input_text", text }, ...media.map(mediaContent)],
       }));
   }
+}
+
+function mediaContent({
+  mimeType,
+  data,
+}: MediaPart): OpenAI.Responses.ResponseInputImageContent | OpenAI.Responses.ResponseInputFileContent {
+  const url = `data:${mimeType};base64,${data}`;
+  if (mimeType === "application/pdf") return { type: "input_file", filename: "document.pdf", file_data: url };
+  return { type: "input_image", detail: "auto", image_url: url };
 }
 
 function contentOf(part: UserPart): OpenAI.Responses.ResponseInputContent {

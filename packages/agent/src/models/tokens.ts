@@ -1,10 +1,12 @@
-import type { Message, TokenUsage } from "../history/entry.ts";
+import type { MediaPart, Message, TokenUsage } from "../history/entry.ts";
 import type { Price } from "./model.ts";
 
 /** Characters per token, roughly, for most languages and models. */
 const CHARACTERS = 4;
 /** Tokens of an image, roughly. */
 const IMAGE_TOKENS = 1_500;
+/** Bytes of a document per token, roughly: most of a PDF is not text. */
+const DOCUMENT_BYTES = 40;
 /** Tokens around a message or a part. */
 const OVERHEAD = 4;
 
@@ -32,7 +34,8 @@ export function tokensOfAll(messages: readonly Message[]): number {
 export function tokensOf(message: Message): number {
   if (message.role === "tool")
     return message.results.reduce(
-      (sum, { text, name }) => sum + tokensIn(text) + tokensIn(name) + OVERHEAD,
+      (sum, { text, name, media = [] }) =>
+        sum + tokensIn(text) + tokensIn(name) + tokensOfMedia(media) + OVERHEAD,
       OVERHEAD,
     );
   return message.parts.reduce((sum, part) => {
@@ -40,6 +43,15 @@ export function tokensOf(message: Message): number {
     const text = part.type === "call" ? part.name + part.arguments : part.text;
     return sum + tokensIn(text) + OVERHEAD;
   }, OVERHEAD);
+}
+
+function tokensOfMedia(media: readonly MediaPart[]): number {
+  return media.reduce(
+    (sum, { mimeType, data }) =>
+      sum +
+      (mimeType === "application/pdf" ? Math.ceil((data.length * 3) / 4 / DOCUMENT_BYTES) : IMAGE_TOKENS),
+    0,
+  );
 }
 
 export const NO_USAGE: TokenUsage = { inputTokens: 0, outputTokens: 0 };

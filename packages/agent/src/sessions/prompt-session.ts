@@ -50,6 +50,9 @@ export async function settingFor(
     skills,
     faults: session.skillFaults,
     model: opened,
+    fallbacks: (dependencies.models.fallbacks ?? [])
+      .map((id) => dependencies.models.open(id))
+      .filter((other) => other !== opened),
     thoughtLevel: isThoughtLevel(thoughtLevel) ? thoughtLevel : "default",
     mode,
     system: systemPrompt({
@@ -71,6 +74,7 @@ export async function settingFor(
       roots: session.roots,
       services,
       commands,
+      background: session.commands,
       memory,
       clock,
       newId,

@@ -3,6 +3,7 @@ import { Roots } from "../files/roots.ts";
 import type { HistoryEntry } from "../history/entry.ts";
 import type { SessionHeader, SessionStore, StoredSession } from "../history/session-store.ts";
 import type { SessionSkills } from "../skills/session-skills.ts";
+import { BackgroundCommands } from "../tools/background-commands.ts";
 import { McpServers } from "../tools/mcp-servers.ts";
 
 const TITLE_LENGTH = 80;
@@ -25,6 +26,8 @@ export class Session {
   skills: SessionSkills | undefined;
   /** Finds its deferred tools. */
   readonly toolIndex = new ToolIndex();
+  /** The commands that run beside its turns. */
+  readonly commands = new BackgroundCommands();
   /** The MCP servers of its client. */
   servers: McpServers = new McpServers([]);
   /** Cancels the turn in progress. */

@@ -105,10 +105,12 @@ export class Sessions {
     }
   }
 
-  /** Settles when no turn is in progress, all MCP servers are closed and nothing is held in the store. */
+  /** Settles when no turn is in progress, all MCP servers and commands are ended and nothing is held in the store. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#running);
-    await Promise.allSettled([...this.#sessions.values()].map(({ servers }) => servers.close()));
+    await Promise.allSettled(
+      [...this.#sessions.values()].flatMap(({ servers, commands }) => [servers.close(), commands.close()]),
+    );
     for (const id of this.#sessions.keys()) this.#dependencies.store.release?.(id);
   }
 
@@ -121,6 +123,7 @@ export class Sessions {
     await session.turnOver;
     await this.#cancelBackground(session);
     session.skills?.close();
+    await session.commands.close();
     await session.servers.close();
     this.#dependencies.store.release?.(id);
     this.#context.hostTools?.forget(id);

@@ -5,38 +5,17 @@ import { errorCode } from "@reins/kit";
 import { z } from "zod";
 import { FileError, type Roots } from "../files/roots.ts";
 import { decodeText, readStart, withFile, withFolder, writeAtomically } from "../files/workspace-files.ts";
+import { readCommand, stopCommand } from "./background-commands.ts";
+import { fetchPage } from "./fetch-page.ts";
 import type { HostServices } from "./host-services.ts";
 import { postBoard, readBoard, readMailbox, remember, sendMessage } from "./host-tools.ts";
 import { listFiles } from "./list-files.ts";
 import { loadSkill } from "./load-skill.ts";
+import { readFile } from "./read-file.ts";
 import { runCommand } from "./run-command.ts";
 import { search } from "./search.ts";
 import { spawnSubagent } from "./spawn-subagent.ts";
 import { defineTool, type Tool, ToolError } from "./tool.ts";
-
-const MAX_READ_BYTES = 50 * 1024;
-
-/** Reads a text file. */
-export const readFile = defineTool({
-  name: "read_file",
-  description: "Reads a text file of the workspace. Files longer than 50 KB are cut.",
-  kind: "read",
-  isReadOnly: true,
-  arguments: z.strictObject({
-    path: z.string().min(1).describe("The file, from the working folder on or absolute"),
-  }),
-  title: ({ path }) => `Read ${path}`,
-  prepare: async ({ path }, { roots }) => ({ locations: [await roots.resolve(path)] }),
-  perform: ({ path }, { roots }) =>
-    withFile(roots, path, async (file) => {
-      const { size } = await file.stat();
-      const bytes = await readStart(file, MAX_READ_BYTES);
-      const isCut = size > bytes.length && bytes.length === MAX_READ_BYTES;
-      const text = decodeText(bytes, isCut);
-      if (text === undefined) throw new FileError("not_text", `${path} is not a text file`);
-      return { text: isCut ? `${text}\n[cut here: the file has ${size} bytes]` : text };
-    }),
-});
 
 /** Creates or replaces a file. */
 export const writeFile = defineTool({
@@ -143,7 +122,7 @@ async function parentAndName(roots: Roots, path: string): Promise<readonly [fold
 
 /** The tools of the native agent whose services are available. */
 export function allTools(
-  { mail, board, subagents, skills, bridge }: HostServices,
+  { mail, board, subagents, skills, bridge, web }: HostServices,
   memory: Memory | undefined,
 ): readonly Tool[] {
   return [
@@ -157,6 +136,9 @@ export function allTools(
     editFile,
     deleteFile,
     runCommand,
+    readCommand,
+    stopCommand,
+    ...(web ? [fetchPage] : []),
     ...(memory ? [remember] : []),
     ...(skills || bridge ? [loadSkill] : []),
     updatePlan,

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { toolContext, use } from "../../test/tool-context.ts";
 import { type TestWorkspace, testWorkspace } from "../../test/workspace.ts";
-import { deleteFile, editFile, readFile, writeFile as writeTool } from "./all-tools.ts";
+import { deleteFile, editFile, writeFile as writeTool } from "./all-tools.ts";
 import { listFiles } from "./list-files.ts";
+import { readFile } from "./read-file.ts";
 import type { Tool } from "./tool.ts";
 
 const run = (tool: Tool, { cwd }: TestWorkspace, given: unknown) => use(tool, given, toolContext(cwd));
@@ -37,6 +38,46 @@ describe("read_file", () => {
     expect(text).toMatch(/^é+\n\[cut here: the file has 61440 bytes\]$/);
     expect(text.indexOf("\n")).toBe(25 * 1024);
     expect((await run(readFile, workspace, { path: "fits.txt" })).text).toHaveLength(50 * 1024);
+  });
+
+  test("shows lines from one on, says where they stand, and goes on where a first look was cut", async () => {
+    const lines = Array.from({ length: 30_000 }, (_, at) => `line ${at + 1}\n`);
+    const workspace = await testWorkspace({ "long.txt": lines.join(""), "short.txt": "a\nb\nc" });
+    const shown = async (given: object) =>
+      (await run(readFile, workspace, { path: "long.txt", ...given })).text;
+    expect(await shown({ start_line: 20_000, lines: 2 })).toMatch(
+      /^line 20000\nline 20001\n\[to be continued: these are lines 20000 to 20001, /,
+    );
+    expect(await shown({ start_line: 29_999 })).toBe("line 29999\nline 30000\n");
+    const first = await shown({});
+    const next = Number(/it goes on in line (\d+)\]$/.exec(first)?.[1]);
+    expect(first).toContain(`line ${next - 1}\n`);
+    expect(await shown({ start_line: next })).toMatch(new RegExp(`^line ${next}\n`));
+    await expect(shown({ start_line: 30_001 })).rejects.toThrow("long.txt has 30000 lines");
+    expect((await run(readFile, workspace, { path: "short.txt", start_line: 2 })).text).toBe("b\nc");
+    expect((await run(readFile, workspace, { path: "short.txt", lines: 1 })).text).toMatch(/^a\n\[to be/);
+    await expect(run(readFile, workspace, { path: "short.txt", start_line: 4 })).rejects.toThrow(
+      "has 3 lines",
+    );
+  });
+
+  test("gives images and PDF by what they hold, not by their name, up to a size", async () => {
+    const workspace = await testWorkspace({ "notes.pdf": "plain" });
+    const png = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(10)]);
+    await writeFile(join(workspace.cwd, "picture.txt"), png);
+    await writeFile(join(workspace.cwd, "paper"), "%PDF-1.7\n");
+    await writeFile(join(workspace.cwd, "huge.png"), Buffer.concat([png, Buffer.alloc(3 * 1024 * 1024)]));
+    expect(await run(readFile, workspace, { path: "picture.txt" })).toEqual({
+      text: "[picture.txt: image/png, 18 bytes]",
+      media: [{ mimeType: "image/png", data: png.toString("base64") }],
+    });
+    expect((await run(readFile, workspace, { path: "paper" })).media).toMatchObject([
+      { mimeType: "application/pdf" },
+    ]);
+    expect(await run(readFile, workspace, { path: "notes.pdf" })).toEqual({ text: "plain" });
+    await expect(run(readFile, workspace, { path: "huge.png" })).rejects.toThrow(
+      "at most 3145728 of image/png",
+    );
   });
 
   test("rejects a missing file, a folder and a binary file with a reason", async () => {

@@ -1,6 +1,7 @@
 import type { JsonObject } from "@reins/acp";
 import type { BridgeMethod, BridgePort, WorkerDetails } from "@reins/bridge";
 import type { SkillService } from "../skills/session-skills.ts";
+import type { WebService } from "./fetch-page.ts";
 
 /** A message of another agent. */
 export interface Mail {
@@ -130,6 +131,7 @@ export interface HostServices {
   readonly mail?: MailService;
   readonly board?: BoardService;
   readonly subagents?: SubagentService;
+  readonly web?: WebService;
   readonly clientTools?: ClientToolService;
   readonly protocol?: ProtocolService;
   /** The skills of folders. */

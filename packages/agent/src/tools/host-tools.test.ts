@@ -182,10 +182,12 @@ describe("the tools on offer", () => {
       "edit_file",
       "delete_file",
       "run_command",
+      "read_command",
+      "stop_command",
       "update_plan",
     ]);
     const all = allTools(host().services, new VolatileMemory()).map(({ name }) => name);
-    expect(all).toHaveLength(14);
+    expect(all).toHaveLength(16);
   });
 
   test("describe their arguments with a closed schema", () => {

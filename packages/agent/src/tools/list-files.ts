@@ -16,6 +16,7 @@ export const listFiles = defineTool({
     "Lists files and folders of the workspace, at most 200. The pattern is a glob from the folder on, such as **/*.ts; without one, the folder's own entries are listed.",
   kind: "search",
   isReadOnly: true,
+  isConcurrent: true,
   arguments: z.strictObject({
     path: z.string().min(1).optional().describe("The folder; the working folder when absent"),
     pattern: z.string().min(1).max(1_000).optional().describe("A glob such as *.md or src/**/*.ts"),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { requireFolder } from "../files/workspace-files.ts";
+import { backgroundOf } from "./background-commands.ts";
 import { type ProgramEnd, runProgram } from "./run-program.ts";
 import { defineTool } from "./tool.ts";
 
@@ -9,6 +10,8 @@ export interface CommandRun {
   /** The real folder it starts in. */
   readonly cwd: string;
   readonly timeoutMs: number;
+  /** Receives what it writes, as it comes. */
+  readonly onOutput?: (piece: Buffer) => void;
 }
 
 /** Runs command lines. A host may provide a sandbox. */
@@ -29,28 +32,35 @@ export class SystemCommands implements CommandRunner {
     this.#env = env;
   }
 
-  run({ command, cwd, timeoutMs }: CommandRun, signal: AbortSignal): Promise<ProgramEnd> {
+  run({ command, cwd, timeoutMs, onOutput }: CommandRun, signal: AbortSignal): Promise<ProgramEnd> {
     const limits = { timeoutMs, headBytes: HEAD_BYTES, tailBytes: TAIL_BYTES };
-    return runProgram({ file: "/bin/sh", args: ["-c", command], cwd, env: this.#env, ...limits }, signal);
+    const run = { file: "/bin/sh", args: ["-c", command], cwd, env: this.#env, ...limits };
+    return runProgram({ ...run, ...(onOutput && { onOutput }) }, signal);
   }
 }
 
-/** Reduces an environment to the variables of commands. */
+/** Reduces an environment to the variables of commands, and others that the operator passes. */
 export function commandEnvironment(
   env: Readonly<Record<string, string | undefined>>,
+  pass: readonly string[] = [],
 ): Readonly<Record<string, string>> {
-  const passed = PASSED.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
+  const passed = [...PASSED, ...pass].flatMap((name) =>
+    env[name] === undefined ? [] : [[name, env[name]] as const],
+  );
   return { PATH: "/usr/local/bin:/usr/bin:/bin", ...Object.fromEntries(passed), TERM: "dumb" };
 }
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_TIMEOUT_MS = 600_000;
 
+/** How long a command in the background may run. */
+const BACKGROUND_MS = 12 * 3_600_000;
+
 /** Runs a command line. */
 export const runCommand = defineTool({
   name: "run_command",
   description:
-    "Runs a command line with sh in the workspace and shows what it writes, the middle left out where that is much. It gets no input, and is ended after two minutes unless a longer time is given.",
+    "Runs a command line with sh in the workspace and shows what it writes, the middle left out where that is much. It gets no input, and is ended after two minutes unless a longer time is given. With background it goes on while you do other things, such as a server: look at it with read_command, end it with stop_command; it ends with the session.",
   kind: "execute",
   arguments: z.strictObject({
     command: z.string().min(1).max(32_000).describe("The command line"),
@@ -60,17 +70,26 @@ export const runCommand = defineTool({
       .min(1)
       .max(MAX_TIMEOUT_MS)
       .optional()
-      .describe("How long it may take, in milliseconds"),
+      .describe("How long it may take, in milliseconds; not for the background"),
+    background: z.boolean().optional().describe("Whether it runs in the background"),
   }),
-  title: ({ command }) => command,
+  title: ({ command, background = false }) => (background ? `In the background: ${command}` : command),
   prepare: async ({ working_dir = "." }, { roots }) => ({ locations: [await roots.resolve(working_dir)] }),
   async perform(
-    { command, working_dir = ".", timeout_ms = DEFAULT_TIMEOUT_MS },
-    { roots, commands, signal },
+    { command, working_dir = ".", timeout_ms = DEFAULT_TIMEOUT_MS, background = false },
+    context,
   ) {
+    const { roots, commands, signal } = context;
     const cwd = await roots.resolve(working_dir);
     await requireFolder(cwd, working_dir);
-    const end = await commands.run({ command, cwd, timeoutMs: timeout_ms }, signal);
+    if (background) {
+      const run = { command, cwd, timeoutMs: BACKGROUND_MS };
+      return { text: await backgroundOf(context).start(run, commands, signal) };
+    }
+    const live = new LiveOutput(context.onOutput);
+    const end = await commands
+      .run({ command, cwd, timeoutMs: timeout_ms, onOutput: (piece) => live.add(piece) }, signal)
+      .finally(() => live.stop());
     const passed = end.exitCode === 0 && !end.timedOut;
     const text = `${endingOf(end, timeout_ms)}\n${end.output}`.trimEnd();
     const check = checkOf(command);
@@ -81,6 +100,54 @@ export const runCommand = defineTool({
     };
   },
 });
+
+/** How much of the output of a running command is shown, and how often. */
+const LIVE_BYTES = 4 * 1024;
+const FIRST_LIVE_MS = 300;
+const MOST_LIVE_MS = 5_000;
+
+/** Shows the last lines of a running command, less and less often. */
+class LiveOutput {
+  readonly #show: (text: string) => Promise<void>;
+  #tail = Buffer.alloc(0);
+  #isCut = false;
+  #waitMs = FIRST_LIVE_MS;
+  #timer: NodeJS.Timeout | undefined;
+  #shown: Promise<void> = Promise.resolve();
+
+  constructor(show: (text: string) => Promise<void>) {
+    this.#show = show;
+  }
+
+  add(piece: Buffer): void {
+    const whole = Buffer.concat([this.#tail, piece.subarray(-LIVE_BYTES)]);
+    this.#isCut ||= whole.length > LIVE_BYTES || piece.length > LIVE_BYTES;
+    this.#tail = whole.subarray(-LIVE_BYTES);
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#waitMs = Math.min(MOST_LIVE_MS, 2 * this.#waitMs);
+      const text = lastLines(this.#tail, this.#isCut);
+      if (text !== "") this.#shown = this.#shown.then(() => this.#show(text)).catch(() => undefined);
+    }, this.#waitMs);
+  }
+
+  /** Shows nothing more; the result of the command does. */
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#shown;
+  }
+}
+
+/** Lines that may be the rest of a key whose beginning was cut off, by which it would be recognized as one. */
+const KEY_LINES = /^(?:[\w+/=-]{24,}\r?\n)+/;
+
+/** Whole lines alone: of one that is cut, no secret would be recognized. */
+function lastLines(tail: Buffer, isCut: boolean): string {
+  const text = tail.toString("utf8");
+  if (!isCut) return text;
+  const end = text.indexOf("\n");
+  return end < 0 ? "" : text.slice(end + 1).replace(KEY_LINES, "");
+}
 
 function endingOf({ exitCode, signal, timedOut }: ProgramEnd, timeoutMs: number): string {
   if (timedOut) return `timed out after ${timeoutMs} milliseconds`;

@@ -16,6 +16,8 @@ export interface ProgramRun {
   readonly tailBytes: number;
   /** Whether to stop it once `headBytes` are exceeded. */
   readonly stopWhenFull?: boolean;
+  /** Receives what it writes, as it comes. */
+  readonly onOutput?: (piece: Buffer) => void;
 }
 
 /** The result of a program. */
@@ -52,6 +54,7 @@ export async function runProgram(run: ProgramRun, signal: AbortSignal): Promise<
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (piece: Buffer) => {
       output.add(piece);
+      run.onOutput?.(piece);
       if (run.stopWhenFull && output.total > run.headBytes) end();
     });
   const timer = setTimeout(() => {

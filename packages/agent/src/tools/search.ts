@@ -22,6 +22,7 @@ export const search = defineTool({
     "Searches the files of the workspace with grep and shows file, line number and line of at most 100 matches. The query is a basic regular expression. Dependencies and what .gitignore names are passed over, unless the path leads there.",
   kind: "search",
   isReadOnly: true,
+  isConcurrent: true,
   arguments: z.strictObject({
     query: z.string().min(1).max(4_000).describe("What to look for, as grep takes it"),
     path: z.string().min(1).optional().describe("The folder or file; the working folder when absent"),

@@ -42,6 +42,7 @@ export const spawnSubagent = defineTool({
   description:
     "Starts another agent on a task and waits for what it says, for at most two minutes unless more is given. It works in one folder, under the same rules, and may do no more than this session.",
   kind: "other",
+  isConcurrent: true,
   arguments: z.strictObject({
     prompt: z.string().min(1).describe("The task, with everything the other agent needs to know"),
     working_dir: z.string().min(1).optional().describe("Where it works; the working folder when absent"),

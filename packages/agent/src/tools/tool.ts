@@ -11,14 +11,16 @@ import {
 import { z } from "zod";
 import type { Clock } from "../agent-dependencies.ts";
 import type { Roots } from "../files/roots.ts";
+import type { MediaPart } from "../history/entry.ts";
 import type { WantedOfSkill } from "../skills/session-skills.ts";
 import type { TurnSetting } from "../turn/turn.ts";
+import type { BackgroundCommands } from "./background-commands.ts";
 import type { HostServices } from "./host-services.ts";
 import type { CommandRunner } from "./run-command.ts";
 import { askHostOf, type ToolSearchSettings, type ToolSearchUpdate, type ToolState } from "./tool-search.ts";
 
 /** The kind of a tool, in ACP's words. */
-export type ToolKind = "read" | "edit" | "delete" | "search" | "execute" | "think" | "other";
+export type ToolKind = "read" | "edit" | "delete" | "search" | "execute" | "fetch" | "think" | "other";
 
 /** One step of a plan. */
 export interface PlanEntry {
@@ -33,6 +35,8 @@ export interface ToolContext {
   readonly roots: Roots;
   readonly services: HostServices;
   readonly commands: CommandRunner;
+  /** The commands of the session that run beside its turns; absent where there is no session to end them. */
+  readonly background?: BackgroundCommands | undefined;
   readonly memory: Memory | undefined;
   readonly clock: Pick<Clock, "now">;
   readonly newId: () => string;
@@ -44,6 +48,8 @@ export interface ToolContext {
   readonly toolCallId: string;
   /** Reports the progress of a worker to clients. */
   readonly onWorker: (update: WorkerUpdate) => Promise<void>;
+  /** Shows clients what a running command has written last. */
+  readonly onOutput: (text: string) => Promise<void>;
   /** Reports a search for tools to clients. */
   readonly onSearch: (update: ToolSearchUpdate) => Promise<void>;
 }
@@ -53,6 +59,8 @@ export interface ToolOutcome {
   /** The text for the model. */
   readonly text: string;
   readonly isError?: boolean;
+  /** Images and documents for the model, beside the text. */
+  readonly media?: readonly MediaPart[];
   /** The content for clients instead of the text, in ACP's form. */
   readonly content?: readonly JsonObject[];
   /** The plan after the call, where the call changed it. */
@@ -94,6 +102,8 @@ export interface Tool {
   readonly isReadOnly: boolean;
   /** Whether it affects only the agent itself, and so needs no permission. */
   readonly isInner: boolean;
+  /** Whether calls of it that a model makes at once may run at the same time; one after the other if absent. */
+  readonly isConcurrent?: boolean;
   /** Whether the runtime itself needs it, so that no skill takes it away. */
   readonly isRuntime?: boolean;
   /** The names by which skills can allow it together with others, such as that of its MCP server. */
@@ -110,6 +120,7 @@ export interface ToolPlan<Schema extends z.ZodType> {
   readonly isReadOnly?: boolean;
   readonly isInner?: boolean;
   readonly isRuntime?: boolean;
+  readonly isConcurrent?: boolean;
   readonly arguments: Schema;
   readonly title: (given: z.infer<Schema>) => string;
   readonly prepare?: (given: z.infer<Schema>, context: ToolContext) => Promise<Preparation>;
@@ -121,6 +132,7 @@ const TITLE_LENGTH = 200;
 /** Defines a tool. One schema describes and validates its arguments. */
 export function defineTool<Schema extends z.ZodType>(plan: ToolPlan<Schema>): Tool {
   const { name, description, kind, isReadOnly = false, isInner = false, isRuntime = isInner } = plan;
+  const { isConcurrent = false } = plan;
   const { $schema: _, ...parameters } = z.toJSONSchema(plan.arguments);
   return {
     name,
@@ -129,6 +141,7 @@ export function defineTool<Schema extends z.ZodType>(plan: ToolPlan<Schema>): To
     isReadOnly,
     isInner,
     isRuntime,
+    isConcurrent,
     parameters,
     call(given) {
       const { data, error } = plan.arguments.safeParse(given);

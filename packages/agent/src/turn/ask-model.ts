@@ -13,8 +13,9 @@ const CONTINUE =
  * was cut off; throws a {@link ModelError} when there is none.
  */
 export async function askModel(turn: Turn): Promise<Answer> {
-  const { model, limits, newId } = turn.setting;
-  const draft = new Draft(newId(), model.info.id, newId);
+  const { limits, newId } = turn.setting;
+  const { model } = turn;
+  const draft = new Draft(newId(), model.info.id, newId, callIds(turn));
   turn.draft = draft;
   let release = noop;
   for (let attempt = 1; ; attempt += 1) {
@@ -36,8 +37,15 @@ export async function askModel(turn: Turn): Promise<Answer> {
 
 function noop(): void {}
 
+/** The ids of the calls in a conversation. */
+function callIds({ messages }: Turn): readonly string[] {
+  const parts = messages.flatMap((message) => (message.role === "assistant" ? message.parts : []));
+  return parts.flatMap((part) => (part.type === "call" ? [part.id] : []));
+}
+
 async function readAnswer(turn: Turn, draft: Draft): Promise<Answer> {
-  const { model, limits, emit } = turn.setting;
+  const { limits, emit } = turn.setting;
+  const { model } = turn;
   const timeout = new IdleTimeout(limits.quietMs, `${model.info.id} sent nothing for too long`);
   try {
     const signal = AbortSignal.any([turn.signal, timeout.signal]);
@@ -82,7 +90,7 @@ async function cutShort(turn: Turn, draft: Draft): Promise<Answer> {
   });
   const usage = usageOf(turn, draft);
   draft.discardUnfinished();
-  return draft.finish("max_tokens", usage);
+  return { ...draft.finish("max_tokens", usage), isOverlong: true };
 }
 
 /** The usage of a request: as reported, or estimated when the model did not report it. */
@@ -91,8 +99,7 @@ function usageOf(turn: Turn, { usage, tokens }: Draft): TokenUsage {
 }
 
 function requestFor(turn: Turn, draft: Draft): ModelRequest {
-  const { model } = turn.setting;
-  const { system, tools, thoughtLevel } = turn;
+  const { model, system, tools, thoughtLevel } = turn;
   const toolSearch = turn.declaring ? undefined : turn.setting.deferred?.native;
   const unfinished: Message[] =
     draft.text === ""
@@ -106,7 +113,8 @@ function requestFor(turn: Turn, draft: Draft): ModelRequest {
 
 /** Waits until a retry makes sense. The result releases the model's queue. */
 async function waitAfter(turn: Turn, error: ModelError, attempt: number): Promise<() => void> {
-  const { clock, limits, random, emit, model, queue } = turn.setting;
+  const { clock, limits, random, emit, queue } = turn.setting;
+  const { model } = turn;
   const backoff = { firstMs: limits.backoffMs, mostMs: Number.POSITIVE_INFINITY };
   const wanted = error.retryAfterMs ?? exponentialBackoff(backoff, attempt, random());
   const notice = {

@@ -8,6 +8,8 @@ export interface Answer {
   readonly parts: readonly AssistantPart[];
   readonly stop: ModelStop;
   readonly usage: TokenUsage;
+  /** Whether it became longer than any answer may be. */
+  readonly isOverlong?: boolean;
 }
 
 /** An answer in progress. */
@@ -20,11 +22,15 @@ export class Draft {
   #length = 0;
   /** Its length at the start of the current request. */
   #before = 0;
+  /** The model's ids of calls that are used. */
+  readonly #used: Set<string>;
 
-  constructor(id: string, model: string, newId: () => string) {
+  /** Calls get another id where theirs is among `used`: a conversation with an id twice is rejected by providers. */
+  constructor(id: string, model: string, newId: () => string, used: Iterable<string> = []) {
     this.id = id;
     this.#model = model;
     this.#newId = newId;
+    this.#used = new Set(used);
   }
 
   /** In characters. */
@@ -62,7 +68,7 @@ export class Draft {
         break;
       case "call":
         this.#length += event.arguments.length;
-        this.#parts.push({ ...event, toolCallId: this.#newId() });
+        this.#parts.push({ ...event, id: this.#unused(event.id), toolCallId: this.#newId() });
         break;
       case "usage":
         this.#usage = event.usage;
@@ -87,6 +93,12 @@ export class Draft {
   /** Completes the answer. */
   finish(stop: ModelStop, usage: TokenUsage = this.#usage): Answer {
     return { id: this.id, parts: this.#parts, stop, usage };
+  }
+
+  #unused(id: string): string {
+    const unused = id === "" || this.#used.has(id) ? `call_${this.#newId()}` : id;
+    this.#used.add(unused);
+    return unused;
   }
 
   #say(type: "text" | "thinking", text: string): void {

@@ -19,21 +19,42 @@ import { loadSkillIn } from "./use-skills.ts";
 
 const NOT_BEGUN = "Not done: the turn was cancelled.";
 
+/** How many calls run at the same time. */
+const AT_ONCE = 8;
+
 /**
- * Performs tool calls one after another: asks permission, performs, reports. A failure becomes the result of its call,
- * for the model to handle; only cancelling the turn stops the rest.
+ * Performs tool calls in the order of the model: asks permission, performs, reports. Neighbours that only look, or that
+ * work for themselves, run at the same time; the results keep their order. A failure becomes the result of its call, for
+ * the model to handle; only cancelling the turn stops the rest.
  */
 export async function performCalls(turn: Turn, parts: readonly CallPart[]): Promise<readonly ToolResult[]> {
   const { callsAtOnce, resultCharacters } = turn.setting.limits;
-  const results: ToolResult[] = [];
-  for (const [index, part] of parts.entries()) {
-    const { text, isError = false } =
-      index < callsAtOnce
-        ? await performCall(turn, part)
-        : failure(`Not done: at most ${callsAtOnce} calls are made at once.`);
-    results.push({ call: part.id, name: part.name, text: clipped(text, resultCharacters), isError });
+  const outcomes: ToolOutcome[] = [];
+  for (const group of groupsOf(turn, parts.slice(0, callsAtOnce)))
+    outcomes.push(...(await Promise.all(group.map((part) => performCall(turn, part)))));
+  return parts.map(({ id, name }, index) => {
+    const outcome = outcomes[index] ?? failure(`Not done: at most ${callsAtOnce} calls are made at once.`);
+    return {
+      call: id,
+      name,
+      text: clipped(outcome.text, resultCharacters),
+      isError: outcome.isError ?? false,
+    };
+  });
+}
+
+/** Groups calls, in their order: those of one group may run at the same time. */
+function groupsOf(turn: Turn, parts: readonly CallPart[]): readonly (readonly CallPart[])[] {
+  const groups: CallPart[][] = [];
+  let isOpen = false;
+  for (const part of parts) {
+    const isConcurrent = turn.setting.tools.find(({ name }) => name === part.name)?.isConcurrent ?? false;
+    const last = groups.at(-1);
+    if (last && isOpen && isConcurrent && last.length < AT_ONCE) last.push(part);
+    else groups.push([part]);
+    isOpen = isConcurrent;
   }
-  return results;
+  return groups;
 }
 
 async function performCall(turn: Turn, part: CallPart): Promise<ToolOutcome> {
@@ -152,6 +173,13 @@ function contextOf(turn: Turn, { toolCallId }: CallPart): ToolContext {
     signal: turn.signal,
     toolCallId,
     onWorker: (update) => emit({ type: "worker", update }),
+    onOutput: (text) =>
+      emit({
+        type: "call_update",
+        toolCallId,
+        status: "in_progress",
+        content: [{ type: "content", content: { type: "text", text } }],
+      }),
     onSearch: (update) => showSearch(turn, update),
     loadSkill: skills && ((name, wanted) => loadSkillIn(turn, name, wanted)),
   };

@@ -15,13 +15,13 @@ const MAX_DEFERRALS = 20;
 
 /** Requests permission for a request to the model; every request of a turn is decided. */
 export async function requestPromptPermission(turn: Turn, request: number): Promise<PromptPermission> {
-  const { sessionId, model, clock } = turn.setting;
+  const { sessionId, clock } = turn.setting;
   for (let deferrals = 0; deferrals <= MAX_DEFERRALS; deferrals += 1) {
     const decision = await turn.ask("pre_prompt", {
       session_id: sessionId,
       prompt: (request === 1 ? turn.words : lastResults(turn)).slice(0, MAX_PROMPT),
       message_count: turn.messages.length + (request === 1 ? 1 : 0),
-      model: model.info.id,
+      model: turn.model.info.id,
       request,
       tokens_used: totalOf(turn.usage),
       purpose: "turn",

@@ -319,18 +319,155 @@ describe("a long turn", () => {
   });
 });
 
+describe("an answer that reached its length limit", () => {
+  const cutShort = (text: string) =>
+    [
+      { type: "text", text },
+      { type: "end", stop: "max_tokens" },
+    ] as const;
+
+  test("is gone on with, up to three times", async () => {
+    const { prompt, client, model, requestText } = await run({
+      replies: [cutShort("one "), cutShort("two "), "three"],
+    });
+    expect(await prompt("count")).toMatchObject({ stopReason: "end_turn" });
+    expect(client.said).toBe("one two three");
+    expect(requestText(1)).toContain("reached its length limit");
+    model.play(cutShort("on and on "));
+    const before = model.asked.length;
+    expect(await prompt("count again")).toMatchObject({ stopReason: "max_tokens" });
+    expect(model.asked.length - before).toBe(4);
+  });
+
+  test("makes none of its calls, and says so to the model", async () => {
+    const half = [
+      calling("delete_file", { path: "a.txt" })[0]!,
+      { type: "end", stop: "max_tokens" },
+    ] as const;
+    const { prompt, client, requestText } = await run({ files: { "a.txt": "a" }, replies: [half, "Done."] });
+    await prompt("delete it");
+    expect(client.of("tool_call")).toEqual([]);
+    expect(requestText(1)).toContain("a call that it was making was not made");
+  });
+});
+
+describe("a model that cannot be used now", () => {
+  const away = new ModelError("overloaded", "first answered 529");
+  const limits = { retries: 0 };
+
+  test("is replaced by the next for the rest of the turn, which is decided again", async () => {
+    const [first, second] = [
+      new ScriptedModel([away], { id: "first" }),
+      new ScriptedModel(["Here."], { id: "second" }),
+    ];
+    const all = [first, second];
+    const models = {
+      defaultId: "first",
+      choices: ["first", "second"],
+      fallbacks: ["first", "second"],
+      open: (id: string) => all.find(({ info }) => info.id === id) ?? first,
+    };
+    const { prompt, client, control } = await run({ models, limits });
+    expect(await prompt("hello")).toMatchObject({ stopReason: "end_turn" });
+    expect(client.said).toBe("Here.");
+    expect(client.thought).toContain("second is asked instead");
+    expect(control.payloads("pre_prompt").map(({ model }) => model)).toEqual(["first", "second"]);
+    expect(JSON.stringify(second.asked[0]?.messages)).toContain("hello");
+    await prompt("and again");
+    expect(first.asked).toHaveLength(2);
+  });
+
+  test("is not replaced for a fault of the request, and fails where no other is left", async () => {
+    const models = (error: ModelError) => {
+      const one = new ScriptedModel([error], { id: "first" });
+      return { defaultId: "first", choices: ["first"], fallbacks: ["other"], open: () => one };
+    };
+    const wrong = await run({ models: models(new ModelError("bad_request", "what is this")), limits });
+    await expect(wrong.prompt("hello")).rejects.toThrow("what is this");
+    const alone = await run({ models: models(away), limits });
+    await expect(alone.prompt("hello")).rejects.toThrow("529");
+  });
+});
+
+describe("calls that a model makes at once", () => {
+  const texts = { "a.txt": "a", "b.txt": "b", "c.txt": "c" };
+  const reading = (path: string) => calling("read_file", { path }, path)[0]!;
+
+  test("run at the same time where they only look, each with a permission of its own, and keep their order", async () => {
+    const replies = [
+      [reading("c.txt"), reading("a.txt"), reading("b.txt"), { type: "end", stop: "tool_use" }] as const,
+      "Done.",
+    ];
+    const { prompt, client, model } = await run({ files: texts, replies });
+    const all = Promise.withResolvers<void>();
+    client.answer = async () => {
+      if (client.asked.length === 3) all.resolve();
+      await all.promise;
+      return "allow_once";
+    };
+    await prompt("read all");
+    const results = model.asked[1]?.messages.at(-1);
+    expect(results).toMatchObject({
+      results: [
+        { call: "c.txt", text: "c" },
+        { call: "a.txt", text: "a" },
+        { call: "b.txt", text: "b" },
+      ],
+    });
+  });
+
+  test("wait for one that changes something, and it for them", async () => {
+    const order: string[] = [];
+    const written = calling("write_file", { path: "a.txt", content: "new" }, "w")[0]!;
+    const replies = [
+      [
+        reading("a.txt"),
+        written,
+        { ...reading("a.txt"), id: "again" },
+        { type: "end", stop: "tool_use" },
+      ] as const,
+      "Done.",
+    ];
+    const { prompt, client, model } = await run({ files: texts, replies });
+    client.onUpdate = ({ sessionUpdate, name, status }) => {
+      if (sessionUpdate === "tool_call") order.push(name);
+      if (status === "completed") order.push("completed");
+    };
+    await prompt("read and write");
+    expect(order).toEqual(["read_file", "completed", "write_file", "completed", "read_file", "completed"]);
+    expect(model.asked[1]?.messages.at(-1)).toMatchObject({ results: [{ text: "a" }, {}, { text: "new" }] });
+  });
+
+  test("have ids of their own where the model gives one twice, also over several requests", async () => {
+    const twice = [reading("a.txt"), reading("a.txt"), { type: "end", stop: "tool_use" }] as const;
+    const { prompt, model } = await run({ files: texts, replies: [twice, twice, "Done."] });
+    await prompt("read twice");
+    const ids = model.asked[2]?.messages.flatMap((message) =>
+      message.role === "assistant"
+        ? message.parts.flatMap((part) => (part.type === "call" ? [part.id] : []))
+        : [],
+    );
+    expect(ids).toHaveLength(4);
+    expect(new Set(ids).size).toBe(4);
+    const answered = model.asked[2]?.messages.flatMap((message) =>
+      message.role === "tool" ? message.results.map(({ call }) => call) : [],
+    );
+    expect(answered).toEqual(ids);
+  });
+});
+
 describe("a turn that is cancelled", () => {
   test("makes none of its remaining calls while one awaits permission", async () => {
     const both = [
-      calling("read_file", { path: "a.txt" }, "c1")[0]!,
-      ...calling("read_file", { path: "b.txt" }, "c2"),
+      calling("delete_file", { path: "a.txt" }, "c1")[0]!,
+      ...calling("delete_file", { path: "b.txt" }, "c2"),
     ];
     const { prompt, client, store } = await run({ replies: [both], files: { "a.txt": "a", "b.txt": "b" } });
     client.answer = () => {
       client.notify("session/cancel", { sessionId: client.sessionId });
       return "allow_once";
     };
-    expect(await prompt("read both")).toMatchObject({ stopReason: "cancelled" });
+    expect(await prompt("delete both")).toMatchObject({ stopReason: "cancelled" });
     expect(client.of("tool_call")).toHaveLength(1);
     const results = (await store.read(client.sessionId))?.entries.find(({ kind }) => kind === "results");
     expect(results).toMatchObject({

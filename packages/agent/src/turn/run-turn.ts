@@ -35,15 +35,20 @@ export async function runTurn(turn: Turn): Promise<TurnEnd> {
 /** Asks the model and performs the tools that it calls. */
 async function callUntilDone(turn: Turn, brief: Brief): Promise<TurnEnd> {
   const { limits, keep } = turn.setting;
+  let continuations = 0;
+  let isBeginning = true;
   for (let request = 1; request <= limits.requests; request += 1) {
     if (!(await mayContinue(turn, request))) return stopped("max_turn_requests");
     const permission = await requestPromptPermission(turn, request);
     if (permission.kind === "refused") return await refuse(turn, permission.reason);
     turn.request = request;
-    if (request === 1) await begin(turn, brief);
+    if (isBeginning) await begin(turn, brief);
     else if (turn.setting.skills?.isReassessed) await keepContext(turn, await useSkills(turn, request));
+    isBeginning = false;
     await compactIfFull(turn);
     const answer = await answerOf(turn);
+    // The next model is another request, with a verdict of its own.
+    if (!answer) continue;
     await chargeAnswer(turn, answer);
     await keepAnswer(turn, answer);
     const calls = callsIn(answer);
@@ -52,7 +57,10 @@ async function callUntilDone(turn: Turn, brief: Brief): Promise<TurnEnd> {
       case "end":
         return stopped("end_turn");
       case "max_tokens":
-        return stopped("max_tokens");
+        if (answer.isOverlong || continuations === CONTINUATIONS) return stopped("max_tokens");
+        continuations += 1;
+        await keepContext(turn, CUT_OFF);
+        break;
       case "refusal":
         return await refuse(turn, MODEL_REFUSED);
       case "tool_use":
@@ -72,6 +80,11 @@ async function callUntilDone(turn: Turn, brief: Brief): Promise<TurnEnd> {
   }
   return stopped("max_turn_requests");
 }
+
+/** How often a turn goes on after an answer that was as long as the model may make it. */
+const CONTINUATIONS = 3;
+const CUT_OFF =
+  "[Your last message reached its length limit, and a call that it was making was not made. Go on exactly where its text ends, without repeating any of it; write a long file in several parts.]";
 
 const MODEL_REFUSED = "the model refused to continue";
 
@@ -159,19 +172,42 @@ async function refuse(turn: Turn, reason: string): Promise<TurnEnd> {
   return { kind: "stopped", reason: "refusal", note: reason };
 }
 
-/** Requests an answer; a conversation that turns out to be too long is compacted once. */
-async function answerOf(turn: Turn): Promise<Answer> {
+/**
+ * Requests an answer; a conversation that turns out to be too long is compacted once. There is none where the model
+ * cannot be used now and another one is to be asked instead.
+ */
+async function answerOf(turn: Turn): Promise<Answer | undefined> {
   try {
     return await askModel(turn);
   } catch (error) {
+    if (await fallBack(turn, error)) return undefined;
     const isTooLong = error instanceof ModelError && error.code === "context_exceeded";
     if (!isTooLong || !(await compact(turn))) throw error;
     return askModel(turn);
   }
 }
 
+/** The failures after which another model is asked. */
+const FAILOVER: ReadonlySet<string> = new Set(["rate_limited", "overloaded", "unavailable", "unpaid"]);
+
+/** Chooses the next model for the rest of the turn; not where clients have seen a part of an answer. */
+async function fallBack(turn: Turn, error: unknown): Promise<boolean> {
+  const { fallbacks = [], deferred, emit } = turn.setting;
+  const next = fallbacks[fallbacks.indexOf(turn.model) + 1];
+  // Tools that a provider searches for are in no prompt of another one.
+  const isPossible =
+    error instanceof ModelError && FAILOVER.has(error.code) && deferred?.native === undefined;
+  if (!next || !isPossible || turn.draft?.text !== "" || turn.signal.aborted) return false;
+  turn.model = next;
+  turn.draft = undefined;
+  const title = `${next.info.id} is asked instead`;
+  await emit({ type: "notice", severity: "warning", title, description: error.message });
+  return true;
+}
+
 async function keepAnswer(turn: Turn, answer: Answer): Promise<void> {
-  const { keep, model } = turn.setting;
+  const { keep } = turn.setting;
+  const { model } = turn;
   // Calls are made, and kept, only when the model stopped for them: those of an answer that was cut short are dropped.
   const parts =
     answer.stop === "tool_use" ? answer.parts : answer.parts.filter(({ type }) => type !== "call");
@@ -182,7 +218,8 @@ async function keepAnswer(turn: Turn, answer: Answer): Promise<void> {
 
 /** Charges an answer, and shows what it used of the context. */
 async function chargeAnswer(turn: Turn, answer: Answer): Promise<void> {
-  const { emit, model } = turn.setting;
+  const { emit } = turn.setting;
+  const { model } = turn;
   await turn.charge(answer.usage);
   const { cost } = turn;
   const used = totalOf(answer.usage);
@@ -191,7 +228,8 @@ async function chargeAnswer(turn: Turn, answer: Answer): Promise<void> {
 
 /** Keeps the part of an unfinished answer that the user has seen. */
 async function keepUnfinished(turn: Turn): Promise<void> {
-  const { keep, model } = turn.setting;
+  const { keep } = turn.setting;
+  const { model } = turn;
   const { draft } = turn;
   if (!draft || draft.text === "" || turn.declaring) return;
   const parts: AssistantPart[] = [{ type: "text", text: draft.text }];
@@ -254,7 +292,8 @@ async function keepDeclaration(turn: Turn, { text, calls }: DeclaringMessage): P
 
 /** Keeps a text as the answer in progress. */
 async function keepText(turn: Turn, text: string): Promise<void> {
-  const { keep, model } = turn.setting;
+  const { keep } = turn.setting;
+  const { model } = turn;
   const { draft } = turn;
   turn.draft = undefined;
   if (!draft || text === "") return;

@@ -23,6 +23,8 @@ import type { AskPermission, TurnEvent } from "./turn-event.ts";
 export interface TurnSetting {
   readonly sessionId: string;
   readonly model: Model;
+  /** The models that are asked, in this order, when this one cannot be used. */
+  readonly fallbacks?: readonly Model[];
   readonly thoughtLevel: ThoughtLevel;
   readonly mode: string;
   /** The system prompt. */
@@ -31,7 +33,7 @@ export interface TurnSetting {
   readonly tools: readonly Tool[];
   /** Keeps most of the tools out of the prompt; all are in it if absent. */
   readonly deferred?: DeferredTools | undefined;
-  readonly toolContext: Omit<ToolContext, "signal" | "toolCallId" | "onWorker" | "onSearch">;
+  readonly toolContext: Omit<ToolContext, "signal" | "toolCallId" | "onWorker" | "onOutput" | "onSearch">;
   /** The skills of the session. */
   readonly skills?: SessionSkills | undefined;
   /** What was shown as wrong before in the session. */
@@ -75,6 +77,8 @@ export class Turn {
   readonly signal: AbortSignal;
   readonly startedAt: string;
   prompt: readonly UserPart[];
+  /** The model that is asked. */
+  model: Model;
   thoughtLevel: ThoughtLevel;
   usage: TokenUsage = NO_USAGE;
   /** The number of the request to the model that is made, from 1. */
@@ -90,6 +94,7 @@ export class Turn {
   constructor(setting: TurnSetting, prompt: readonly UserPart[], signal: AbortSignal) {
     this.id = setting.newId();
     this.setting = setting;
+    this.model = setting.model;
     this.prompt = prompt;
     this.signal = signal;
     this.thoughtLevel = setting.thoughtLevel;
@@ -147,8 +152,8 @@ export class Turn {
 
   /** Charges the usage of a request to the turn and to limits. */
   async charge(usage: TokenUsage): Promise<void> {
-    const { model, control, sessionId } = this.setting;
-    const { price } = model.info;
+    const { control, sessionId } = this.setting;
+    const { price } = this.model.info;
     const priced = price === undefined ? usage : { ...usage, cost: costOf(usage, price) };
     this.usage = addUsage(this.usage, priced);
     const { cost } = priced;

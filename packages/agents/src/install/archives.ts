@@ -14,6 +14,11 @@ import { type Fetched, programIn } from "./packages.ts";
 const MOST_BYTES = 1024 ** 3;
 const LIMIT_MS = 30 * 60_000;
 
+/** Names what the archive of a version was found to be when it was first installed. */
+export function archivePin({ version }: Pick<ArchivePlan, "version">, platform: string): string {
+  return `archive ${version} ${platform}`;
+}
+
 /** Downloads an archive, checks it, and extracts it. */
 export async function installArchive(
   plan: ArchivePlan,
@@ -26,7 +31,7 @@ export async function installArchive(
   onProgress?.({ phase: "installing", done: 0, total: 1 });
   const file = join(folder, ".archive");
   const { sha256, bytes } = await fetchArchive(plan, file, setting);
-  const pin = `archive ${version} ${setting.platform}`;
+  const pin = archivePin(plan, setting.platform);
   const known = await pins.find(pin);
   for (const expected of [plan.sha256, known])
     if (expected !== undefined && expected !== sha256)
@@ -45,7 +50,7 @@ export async function installArchive(
   const agentProcess = { name: basename(new URL(url).pathname), version, integrity: `sha256-${sha256}` };
   return {
     ...{ packages: [agentProcess], agentProcess, lock: sha256 },
-    artifact: { url, sha256, bytes },
+    artifact: { url, sha256, bytes, checked: plan.sha256 !== undefined || known !== undefined },
     start: { with: "file", file: program, args: [...args], imports: [] },
   };
 }

@@ -9,9 +9,11 @@ import {
   isPackageName,
   isVersionOrTag,
   lockfileOf,
+  packageFault,
   packagesIn,
   planOf,
-  uncheckedPackage,
+  uncheckedIn,
+  withChecksums,
 } from "./install-plan.ts";
 
 const catalogue = Catalogue.load();
@@ -34,7 +36,7 @@ describe("the plan of an install", () => {
       "linux-x64",
     );
     expect(plan).toMatchObject({ source: "override", lockfile: undefined });
-    expect(plan.npm).toEqual([["install", "--ignore-scripts"]]);
+    expect(plan.npm).toEqual([["ci", "--ignore-scripts"]]);
     expect(plan.folder).toMatch(/^0\.98\.0-asked-/);
     expect(JSON.parse(plan.manifest)).toMatchObject({
       dependencies: { "@agentclientprotocol/claude-agent-acp": "0.98.0" },
@@ -161,15 +163,52 @@ describe("a range of Node", () => {
   });
 });
 
-test("a lockfile names the first package whose content npm could not check", () => {
-  const of = (packages: object) => uncheckedPackage(JSON.stringify({ packages: { "": {}, ...packages } }));
+describe("a lockfile", () => {
   const checked = { version: "1.0.0", integrity: "sha512-a" };
-  expect(
-    of({ "node_modules/a": checked, "node_modules/b": { version: "1.0.0", inBundle: true } }),
-  ).toBeUndefined();
-  expect(of({ "node_modules/a": checked, "node_modules/b": { resolved: "git+ssh://x/y.git#1" } })).toBe(
-    "node_modules/b",
-  );
+  const faultOf = (packages: object) => packageFault(JSON.stringify({ packages: { "": {}, ...packages } }));
+
+  it("of packages of the index that npm could check has no fault", () => {
+    const named = { b: "^1.0.0 || ~2", c: "npm:@scope/c@1.0.0", d: "latest", e: "*" };
+    const bundled = { version: "1.0.0", inBundle: true };
+    expect(
+      faultOf({ "node_modules/a": { ...checked, dependencies: named }, "node_modules/b": bundled }),
+    ).toBeUndefined();
+  });
+
+  it.each<[string, object]>([
+    ["has no checksum", { version: "1.0.0" }],
+    ["is no package of the index", { ...checked, resolved: "git+ssh://git@example.com/y.git#1" }],
+    ["is no package of the index", { ...checked, resolved: "../elsewhere", link: true }],
+    ["is no package of the index", { ...checked, resolved: "file:elsewhere.tgz" }],
+    [
+      "b at git+https://example.com/y, which",
+      { ...checked, dependencies: { b: "git+https://example.com/y" } },
+    ],
+    ["b at http://127.0.0.1/y.tgz, which", { ...checked, dependencies: { b: "http://127.0.0.1/y.tgz" } }],
+    ["b at ../y, which is", { ...checked, dependencies: { b: "../y" } }],
+    ["b at C:\\y, which is", { ...checked, dependencies: { b: "C:\\y" } }],
+    ["b at user/b, which is", { ...checked, optionalDependencies: { b: "user/b" } }],
+  ])("of a package that %s has one", (fault, locked) => {
+    expect(faultOf({ "node_modules/a": locked })).toContain(fault);
+  });
+
+  it("is completed by checksums, and keeps those that it has", () => {
+    const of = (packages: object) => JSON.stringify({ packages: { "": {}, ...packages } });
+    const bare = { version: "2.0.0" };
+    const ours = of({ "node_modules/a": checked, "node_modules/a/node_modules/@b/c": bare });
+    const [missing, ...others] = uncheckedIn(ours);
+    expect([missing, others]).toEqual([
+      { place: "node_modules/a/node_modules/@b/c", name: "@b/c", version: "2.0.0" },
+      [],
+    ]);
+    const found = new Map([
+      ["node_modules/a", "sha512-z"],
+      [missing!.place, "sha512-c"],
+    ]);
+    expect(withChecksums(ours, found)).toBe(
+      of({ "node_modules/a": checked, [missing!.place]: { ...bare, integrity: "sha512-c" } }),
+    );
+  });
 });
 
 test.each([

@@ -96,7 +96,7 @@ export function planOf(
     manifest,
     lockfile: undefined,
     packages: locked ? packagesIn(locked.lockfile, platform).length : Object.keys(install.packages).length,
-    npm: [["install", "--ignore-scripts"], ...rebuilds(install)],
+    npm: [["ci", "--ignore-scripts"], ...rebuilds(install)],
   };
 }
 
@@ -132,9 +132,15 @@ function rebuilds({ scripts }: Install): readonly (readonly string[])[] {
 /** Where the lockfiles of the catalogue are. */
 export const CATALOGUE_LOCKS = fileURLToPath(new URL("../../catalogue/locks", import.meta.url));
 
+const Specifications = z.record(z.string(), z.string()).optional();
+
 const Locked = z.looseObject({
   version: z.string().optional(),
   integrity: z.string().optional(),
+  resolved: z.string().optional(),
+  link: z.boolean().optional(),
+  dependencies: Specifications,
+  optionalDependencies: Specifications,
   /** Whether another package, which is checked, brings it along. */
   inBundle: z.boolean().optional(),
   os: z.array(z.string()).optional(),
@@ -172,13 +178,49 @@ export function lockfileOf(agent: string, folder: string): AgentLockfile | undef
   }
 }
 
-/** A package of a lockfile whose content npm could not check; undefined when it could check all. */
-export function uncheckedPackage(lockfile: string): string | undefined {
+/** What npm installed into a folder, with the checksums that it checked. */
+export const INSTALLED_LOCK = "node_modules/.package-lock.json";
+
+/** Why a lockfile is not one of packages of an index that npm could check; undefined when it is. */
+export function packageFault(lockfile: string): string | undefined {
   const { packages } = Lockfile.parse(JSON.parse(lockfile));
-  const unchecked = Object.entries(packages).find(
-    ([place, { integrity, inBundle = false }]) => place !== "" && !inBundle && integrity === undefined,
+  for (const [place, { integrity, resolved = "", link, inBundle, ...locked }] of Object.entries(packages)) {
+    const named = Object.entries({ ...locked.dependencies, ...locked.optionalDependencies });
+    const foreign = named.find(([, specification]) => !isOfIndex(specification));
+    if (foreign)
+      return `${place || "it"} depends on ${foreign.join(" at ")}, which is no package of the index`;
+    if (place === "" || inBundle) continue;
+    if (link || /^(?:git|file|link)/.test(resolved)) return `${place} is no package of the index`;
+    if (integrity === undefined) return `${place} has no checksum that npm could check it by`;
+  }
+  return undefined;
+}
+
+/** Whether a dependency is named by version, range, tag or alias: addresses, paths and shorthands of git hosts are not. */
+function isOfIndex(specification: string): boolean {
+  return specification.startsWith("npm:") || !/[:/\\]/.test(specification);
+}
+
+/** The packages of a lockfile that it has no checksum of, and where they are. */
+export function uncheckedIn(lockfile: string): readonly (InstalledPackage & { readonly place: string })[] {
+  const { packages } = Lockfile.parse(JSON.parse(lockfile));
+  return Object.entries(packages).flatMap(([place, { integrity, inBundle = false, version = "" }]) =>
+    place === "" || inBundle || integrity !== undefined ? [] : [{ place, name: nameAt(place), version }],
   );
-  return unchecked?.[0];
+}
+
+/** A lockfile with checksums by place. */
+export function withChecksums(lockfile: string, checksums: ReadonlyMap<string, string>): string {
+  const { packages, ...rest } = Lockfile.parse(JSON.parse(lockfile));
+  const all = Object.entries(packages).map(([place, locked]) => {
+    const integrity = locked.integrity ?? checksums.get(place);
+    return [place, { ...locked, ...(integrity !== undefined && { integrity }) }];
+  });
+  return JSON.stringify({ ...rest, packages: Object.fromEntries(all) });
+}
+
+function nameAt(place: string): string {
+  return place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length);
 }
 
 /** The packages of a lockfile that are for a platform, which is `os`-`cpu`. */
@@ -187,9 +229,8 @@ export function packagesIn(lockfile: string, platform: string): readonly Install
   const { packages } = Lockfile.parse(JSON.parse(lockfile));
   return Object.entries(packages).flatMap(([place, locked]) => {
     if (place === "" || !fits(locked.os, os) || !fits(locked.cpu, cpu)) return [];
-    const name = place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length);
     const { version = "", integrity } = locked;
-    return [{ name, version, ...(integrity !== undefined && { integrity }) }];
+    return [{ name: nameAt(place), version, ...(integrity !== undefined && { integrity }) }];
   });
 }
 

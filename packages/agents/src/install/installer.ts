@@ -9,6 +9,7 @@ import type { RegistryAgent } from "../registry/registry-document.ts";
 import { catalogueTarget, publishedVersion, registryTarget } from "../registry/registry-plan.ts";
 import type { RegistrySource, RegistryState } from "../registry/registry-source.ts";
 import { type ModelApi, modelApiOf } from "../undescribed-agent.ts";
+import { archivePin } from "./archives.ts";
 import { InstallLock } from "./install-lock.ts";
 import {
   type AgentLockfile,
@@ -38,6 +39,8 @@ export interface InstallOptions extends RequestedVersions {
   readonly update?: boolean | undefined;
   /** The API that an agent of the registry asks its model by. */
   readonly modelApi?: ModelApi | undefined;
+  /** The SHA-256 that the archive of an agent of the registry has to have, in hexadecimal. */
+  readonly sha256?: string | undefined;
   readonly onProgress?: ((progress: InstallProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -66,6 +69,8 @@ export interface PlannedInstall {
   readonly version?: string;
   /** The archive, where it is no package. */
   readonly url?: string;
+  /** What the archive has to be, where that is known beforehand. */
+  readonly sha256?: string;
 }
 
 /** An agent that the registry offers and the catalogue does not describe. */
@@ -83,6 +88,8 @@ export interface InstallerOptions {
   readonly registry?: RegistrySource | undefined;
   /** Whether nothing is fetched but what npm or uv have kept. */
   readonly offline?: boolean;
+  /** Whether an archive of which no checksum is known is refused. */
+  readonly requireChecksums?: boolean;
   readonly node?: string;
   /** As `process.platform`-`process.arch`. */
   readonly platform?: string;
@@ -103,6 +110,7 @@ export class Installer {
       platform: `${process.platform}-${process.arch}`,
       now: () => new Date(),
       offline: false,
+      requireChecksums: false,
       ...options,
     };
   }
@@ -173,9 +181,15 @@ export class Installer {
     if (await this.#isThere(target, options)) return undefined;
     const { plan } = target;
     const { source, registry } = plan;
-    const url = plan.kind === "archive" ? plan.url : undefined;
+    const { url, sha256 } = plan.kind === "archive" ? plan : {};
     const version = options.agentProcessVersion ?? registry?.version;
-    return { agent, source, ...(version !== undefined && { version }), ...(url !== undefined && { url }) };
+    return {
+      agent,
+      source,
+      ...(version !== undefined && { version }),
+      ...(url !== undefined && { url }),
+      ...(sha256 !== undefined && { sha256 }),
+    };
   }
 
   /**
@@ -214,8 +228,37 @@ export class Installer {
     return this.installed(entry.id);
   }
 
-  /** What would be installed. Throws for an agent that cannot be. */
+  /** What would be installed, and by which checksum. Throws for an agent that cannot be. */
   async #target(agent: string, options: InstallOptions): Promise<InstallTarget> {
+    const target = await this.#published(agent, options);
+    const { plan } = target;
+    const { name } = target.entry;
+    if (plan.kind !== "archive") {
+      if (options.sha256 === undefined) return target;
+      throw new AgentError(
+        "invalid_version",
+        `${name} comes as packages, which are checked by their index; leave the SHA-256 out.`,
+      );
+    }
+    const given = options.sha256?.toLowerCase();
+    if (given !== undefined && given !== (plan.sha256 ?? given))
+      throw new AgentError(
+        "install_failed",
+        `The registry has ${plan.sha256} as the SHA-256 of ${name} ${plan.version}, not ${given}.`,
+      );
+    const sha256 = given ?? plan.sha256;
+    const pins = new Pins(this.#options.folder, agent);
+    const isKnown =
+      sha256 !== undefined || (await pins.find(archivePin(plan, this.#options.platform))) !== undefined;
+    if (this.#options.requireChecksums && !isKnown)
+      throw new AgentError(
+        "unchecked",
+        `The registry has no SHA-256 of ${plan.url}, and require_checksums in agents.yaml asks for one; give the one that ${name}'s makers publish.`,
+      );
+    return { ...target, plan: { ...plan, sha256 } };
+  }
+
+  async #published(agent: string, options: InstallOptions): Promise<InstallTarget> {
     const { catalogue, platform, environment } = this.#options;
     const registry = await this.registry();
     const entry = catalogue.find(agent);

@@ -30,7 +30,6 @@ const FLAGS = [
   "--loglevel=http",
   "--engine-strict=false",
   "--package-lock=true",
-  "--package-lock-only=false",
   "--dry-run=false",
   "--global=false",
   "--install-strategy=hoisted",
@@ -38,7 +37,17 @@ const FLAGS = [
   "--include=optional",
   "--include=peer",
   "--prefer-offline",
+  "--package-lock-only=false",
+  // A package may depend on the index alone: no code of another place is fetched, and no address of this network asked.
+  "--allow-git=none",
+  "--allow-remote=none",
+  "--allow-file=none",
+  "--allow-directory=none",
+  // The same for an npm that does not know these.
+  "--git=git-is-not-used",
 ];
+/** What npm only warns of: a file of a package that it could not write, as on a full disk. */
+const UNWRITTEN = /\bTAR_(?:ENTRY|BAD)_\w+/;
 const KEPT_OUTPUT = 16 * 1024;
 const ERROR = /^npm (?:error|ERR!) ?/;
 /** Where npm keeps its log, which helps only a person at that machine. */
@@ -67,7 +76,15 @@ export function findNpm(environment: Environment, node = process.execPath): Npm 
 /** Runs npm to its end. Throws, with what it said last, when it fails. */
 export async function runNpm({ command, args }: Npm, { args: given, ...run }: NpmRun): Promise<void> {
   const environment = withoutCaller(run.environment);
-  await runTool({ command, args: [...args, ...given, ...FLAGS] }, { ...run, name: "npm", environment });
+  let unwritten: string | undefined;
+  const onLine = (line: string) => {
+    if (UNWRITTEN.test(line)) unwritten ??= line.replace(/^npm warn /i, "");
+    run.onLine?.(line);
+  };
+  const tool = { ...run, name: "npm", environment, onLine };
+  await runTool({ command, args: [...args, ...FLAGS, ...given] }, tool);
+  if (unwritten !== undefined)
+    throw new AgentError("install_failed", `npm could not write all of it: ${unwritten}`);
 }
 
 /** How a program that installs packages is run. */

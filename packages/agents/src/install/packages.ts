@@ -1,19 +1,23 @@
 import { createHash } from "node:crypto";
 import { readFile, realpath, writeFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
-import { readJsonFile } from "@reins/kit";
+import { ifExists, readJsonFile } from "@reins/kit";
 import { z } from "zod";
 import type { AgentEntry } from "../agent-entry.ts";
 import { AgentError } from "../agent-error.ts";
 import {
+  INSTALLED_LOCK,
   type InstalledPackage,
   isExactVersion,
   type NpmPlan,
+  packageFault,
   packagesIn,
-  uncheckedPackage,
+  uncheckedIn,
+  withChecksums,
 } from "./install-plan.ts";
 import type { InstallationSetting } from "./installation.ts";
 import { findNpm, runNpm } from "./npm.ts";
+import type { Provenance } from "./version-folders.ts";
 
 /** What an installation put into its folder. */
 export interface Fetched {
@@ -22,10 +26,12 @@ export interface Fetched {
   readonly native?: InstalledPackage | undefined;
   /** The SHA-256 of what its content was checked by. */
   readonly lock: string;
-  readonly artifact?: { readonly url: string; readonly sha256: string; readonly bytes: number };
+  readonly artifact?: NonNullable<Provenance["artifact"]>;
   /** What is started, where the entry does not say it. */
   readonly start?: AgentEntry["start"];
 }
+
+const LOCK = "package-lock.json";
 
 /** Installs npm packages. */
 export async function installPackages(
@@ -34,32 +40,81 @@ export async function installPackages(
   setting: InstallationSetting,
 ): Promise<Fetched> {
   const { pins, platform } = setting;
-  const pin = plan.lockfile === undefined && isExact(plan) ? plan.manifest : undefined;
+  const npm = npmIn(folder, plan.packages, setting);
+  const pin = pinOf(plan, platform);
   const known = pin === undefined ? undefined : await pins.find(pin);
-  const lockfile = plan.lockfile ?? known;
+  const lockfile = known ?? plan.lockfile;
   await writeFile(join(folder, "package.json"), plan.manifest);
-  if (lockfile !== undefined) await writeFile(join(folder, "package-lock.json"), lockfile);
-  const commands = plan.npm.map(([verb, ...rest]) =>
-    known !== undefined && verb === "install" ? ["ci", ...rest] : [verb ?? "", ...rest],
-  );
-  await runCommands(commands, plan.packages, folder, setting);
+  if (lockfile !== undefined) await writeFile(join(folder, LOCK), lockfile);
+  else await lockPackages(folder, npm);
+  const [unpack = [], ...rest] = plan.npm;
+  await npm(unpack);
+  const isCompleted = await completeLock(folder, npm);
+  if (isCompleted) await npm(unpack);
+  expectOfIndex(await installedLock(folder));
+  for (const command of rest) await npm(command);
   const [manifest, locked] = await Promise.all(
-    ["package.json", "package-lock.json"].map((name) => readFile(join(folder, name), "utf8")),
+    ["package.json", LOCK].map((name) => readFile(join(folder, name), "utf8")),
   );
   if (manifest === undefined || locked === undefined) throw new Error("a file was not read");
-  const unchecked = plan.source === "registry" ? uncheckedPackage(locked) : undefined;
-  if (unchecked !== undefined)
-    throw new AgentError("install_failed", `${unchecked} has no checksum that npm could check it by.`);
   const packages = packagesIn(locked, platform);
   const agentProcess = namedPackage(packages, plan.agentProcess);
   const start = plan.args && (await startOf(plan.agentProcess, plan.args, folder));
-  if (pin !== undefined && known === undefined) await pins.keep(pin, withoutPlaces(locked));
+  if (known === undefined && pin !== undefined && (isCompleted || plan.lockfile === undefined))
+    await pins.keep(pin, withoutPlaces(locked));
   return {
     ...{ packages, agentProcess },
     ...(plan.agent !== undefined && { native: namedPackage(packages, plan.agent) }),
-    lock: createHash("sha256").update(manifest).update(locked).digest("hex"),
+    lock: createHash("sha256")
+      .update(manifest)
+      .update(plan.lockfile ?? locked)
+      .digest("hex"),
     ...(start && { start }),
   };
+}
+
+/**
+ * Has npm find out which packages there will be, and refuses those that are of no index before any is unpacked: a package
+ * of a git host or of a folder runs its scripts when an npm before 11 only makes it ready.
+ */
+async function lockPackages(folder: string, npm: RunNpm): Promise<void> {
+  await npm(["install", "--ignore-scripts", "--package-lock-only"]);
+  expectOfIndex(await readFile(join(folder, LOCK), "utf8"));
+}
+
+async function installedLock(folder: string): Promise<string> {
+  const lockfile = await ifExists(readFile(join(folder, INSTALLED_LOCK), "utf8"));
+  if (lockfile !== undefined) return lockfile;
+  throw new AgentError("install_failed", "npm left no list of what it installed.");
+}
+
+function expectOfIndex(lockfile: string): void {
+  const fault = packageFault(lockfile);
+  if (fault !== undefined) throw new AgentError("install_failed", `It is refused: ${fault}.`);
+}
+
+/**
+ * Adds to a lockfile the checksums that the index has of packages that were installed and that it has none of, as it may
+ * for another platform than it was made on. Returns whether there were any, so that they have to be installed again.
+ */
+async function completeLock(folder: string, npm: RunNpm): Promise<boolean> {
+  const unchecked = uncheckedIn(await installedLock(folder));
+  if (unchecked.length === 0) return false;
+  const checksums = new Map<string, string>();
+  for (const { place, name, version } of unchecked)
+    await npm(["view", `${name}@${version}`, "dist.integrity", "--json"], (line) => {
+      const [, checksum] = /^"(sha\d+-[\w+/=]+)"$/.exec(line) ?? [];
+      if (checksum !== undefined) checksums.set(place, checksum);
+    });
+  const path = join(folder, LOCK);
+  await writeFile(path, withChecksums(await readFile(path, "utf8"), checksums));
+  return true;
+}
+
+/** Names the lockfile that is kept of an install, to check the next one by. Undefined where that may come out differently. */
+function pinOf(plan: NpmPlan, platform: string): string | undefined {
+  if (plan.lockfile !== undefined) return `${plan.lockfile} ${platform}`;
+  return isExact(plan) ? plan.manifest : undefined;
 }
 
 const Manifest = z.looseObject({ dependencies: z.record(z.string(), z.string()) });
@@ -78,24 +133,30 @@ function withoutPlaces(lockfile: string): string {
   return JSON.stringify({ ...rest, packages: Object.fromEntries(kept) });
 }
 
-async function runCommands(
-  commands: readonly (readonly string[])[],
-  total: number,
+/** Runs one command of npm after the other in a folder. */
+type RunNpm = (command: readonly string[], onOutput?: (line: string) => void) => Promise<void>;
+
+/** Runs npm and reports how many of so many packages were fetched. */
+function npmIn(
   folder: string,
+  total: number,
   { environment, node, signal, onProgress }: InstallationSetting,
-): Promise<void> {
+): RunNpm {
   const npm = findNpm(environment, node);
   if (!npm) throw new AgentError("install_failed", "npm is neither beside Node nor on PATH. Install npm.");
   const fetched = new Set<string>();
   const report = () => onProgress?.({ phase: "installing", done: Math.min(fetched.size, total), total });
-  const onLine = (line: string) => {
-    const [, tarball] = /^npm http \S+ .*?(\S+\.tgz)/.exec(line) ?? [];
-    if (tarball === undefined) return;
-    fetched.add(tarball);
-    report();
-  };
   report();
-  for (const args of commands) await runNpm(npm, { folder, args, environment, signal, onLine });
+  return (args, onOutput) => {
+    const onLine = (line: string) => {
+      onOutput?.(line);
+      const [, tarball] = /^npm http \S+ .*?(\S+\.tgz)/.exec(line) ?? [];
+      if (tarball === undefined) return;
+      fetched.add(tarball);
+      report();
+    };
+    return runNpm(npm, { folder, args, environment, signal, onLine });
+  };
 }
 
 function namedPackage(packages: readonly InstalledPackage[], name: string): InstalledPackage {

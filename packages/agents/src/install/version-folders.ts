@@ -92,8 +92,10 @@ export const Provenance = z.object({
   source: z.enum(["lockfile", "override", "registry"]),
   /** The registry's entry that it was installed by; absent where the registry has none, or another package. */
   registry: z.object({ url: z.string(), id: z.string(), version: z.string() }).optional(),
-  /** The archive it came in, where it is no package. */
-  artifact: z.object({ url: z.string(), sha256: z.string(), bytes: z.int() }).optional(),
+  /** The archive it came in, where it is no package, and whether its checksum was known before. */
+  artifact: z
+    .object({ url: z.string(), sha256: z.string(), bytes: z.int(), checked: z.boolean() })
+    .optional(),
   /** The entry of an agent that the catalogue does not describe, as it was when it was installed. */
   entry: z.unknown().optional(),
   /** The SHA-256 of what its content was checked by: package.json and package-lock.json, the hashes of pip, the archive. */

@@ -4,7 +4,7 @@ import { dirname, join, sep } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createInflateRaw } from "node:zlib";
-import { readTar, TarError, type TarKind, tarNames } from "@reins/kit";
+import { errorMessage, readTar, TarError, type TarKind, tarNames } from "@reins/kit";
 import { AgentError } from "../agent-error.ts";
 
 const END = 0x06054b50;
@@ -242,9 +242,9 @@ async function writeEntry(
   };
   await pipeline(counted, file).catch((error: unknown) => {
     if (error instanceof AgentError) throw error;
-    throw new AgentError("install_failed", `${JSON.stringify(named.slice(0, 200))} cannot be extracted`, {
-      cause: error,
-    });
+    const name = JSON.stringify(named.slice(0, 200));
+    const message = `${name} cannot be extracted: ${errorMessage(error)}`;
+    throw new AgentError("install_failed", message, { cause: error });
   });
 }
 

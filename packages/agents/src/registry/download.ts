@@ -1,9 +1,8 @@
-import { lookup } from "node:dns";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { isIP, type LookupFunction } from "node:net";
+import { isIP } from "node:net";
 import { errorMessage } from "@reins/kit";
-import { addressScope } from "@reins/runner";
+import { addressScope, publicLookup } from "@reins/runner";
 import { AgentError } from "../agent-error.ts";
 
 /** How a file is downloaded. */
@@ -12,6 +11,8 @@ export interface DownloadOptions {
   readonly trusted: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  /** How long a server may send nothing, in milliseconds; a minute by default. */
+  readonly stallMs?: number;
 }
 
 /** A response whose body is not read yet. */
@@ -24,6 +25,7 @@ export interface Download {
 }
 
 const MOST_REDIRECTS = 5;
+const STALL_MS = 60_000;
 
 /**
  * Requests a file. What a registry names may be at the registry's own origin, or at a public address over TLS: never at this
@@ -44,7 +46,10 @@ export async function download(address: string, options: DownloadOptions): Promi
   throw refused(url, `redirects more than ${MOST_REDIRECTS} times`);
 }
 
-function send(url: URL, { trusted, headers, signal }: DownloadOptions): Promise<IncomingMessage> {
+function send(
+  url: URL,
+  { trusted, headers, signal, stallMs = STALL_MS }: DownloadOptions,
+): Promise<IncomingMessage> {
   const isOwn = url.origin !== "null" && url.origin === new URL(trusted).origin;
   if (!isOwn && url.protocol !== "https:") throw refused(url, "is neither the registry's own nor https:");
   if (!isOwn && isIP(bare(url)) !== 0 && addressScope(bare(url)) !== "public")
@@ -52,7 +57,19 @@ function send(url: URL, { trusted, headers, signal }: DownloadOptions): Promise<
   const request = url.protocol === "https:" ? httpsRequest : httpRequest;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const given = { "accept-encoding": "identity", "user-agent": "reins", ...headers };
-  const sent = request(url, { headers: given, signal, ...(!isOwn && { lookup: publicLookup }) }, resolve);
+  let response: IncomingMessage | undefined;
+  const sent = request(
+    url,
+    { headers: given, signal, ...(!isOwn && { lookup: publicLookup }) },
+    (arrived) => {
+      response = arrived;
+      resolve(arrived);
+    },
+  );
+  sent.setTimeout(stallMs, () => {
+    const message = `${url.origin} sent nothing for ${stallMs / 1_000} seconds.`;
+    (response ?? sent).destroy(new AgentError("download_failed", message));
+  });
   sent.on("error", (cause) =>
     reject(
       cause instanceof AgentError
@@ -65,21 +82,6 @@ function send(url: URL, { trusted, headers, signal }: DownloadOptions): Promise<
   sent.end();
   return promise;
 }
-
-/** Resolves a name, and fails if any of its addresses is not on the internet. */
-const publicLookup: LookupFunction = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    const inside = addresses?.find(({ address }) => addressScope(address) !== "public");
-    if (error) callback(error, "");
-    else if (inside)
-      callback(
-        new AgentError("download_failed", `${hostname} is not on the internet: ${inside.address}`),
-        "",
-      );
-    else if (options.all) callback(null, addresses);
-    else callback(null, addresses[0]?.address ?? "", addresses[0]?.family ?? 4);
-  });
-};
 
 function bare({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, "");

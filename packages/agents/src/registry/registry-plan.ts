@@ -101,7 +101,7 @@ function planFor(
         undefined,
         2,
       );
-      const npm = [["install", "--ignore-scripts"]];
+      const npm = [["ci", "--ignore-scripts"]];
       const packages = { agentProcess: distribution.package, manifest: `${manifest}\n`, lockfile: undefined };
       return { kind: "npm", ...origin, ...packages, packages: 1, npm, args };
     }

@@ -3,8 +3,7 @@ import type { z } from "zod";
 import { AhpError } from "../errors.ts";
 import type { AhpEvent } from "../protocol/event.ts";
 import { type Method, RpcError } from "../protocol/messages.ts";
-import { decode, isObject } from "../wire/decode.ts";
-import { DecodeError } from "../wire/decode-error.ts";
+import { DecodeError, decode, isObject } from "../wire/decode.ts";
 import type { ClientSettings } from "./client.ts";
 import type { CallOptions, ClientTransport, SendRequest } from "./transport.ts";
 

@@ -1,5 +1,4 @@
-import type { Floats } from "@reins/kit";
-import { errorMessage } from "@reins/kit";
+import { errorMessage, type Floats } from "@reins/kit";
 import type { z } from "zod";
 import { layered, Refusal, type RefusalDetails, type RefusalReason, RPC } from "../errors.ts";
 import {
@@ -12,8 +11,7 @@ import {
 } from "../protocol/event.ts";
 import { closedDecision, DECISIONS, PAYLOADS, type Payloads } from "../protocol/families.ts";
 import type { HarnessConfig } from "../protocol/messages.ts";
-import { decode } from "../wire/decode.ts";
-import { DecodeError } from "../wire/decode-error.ts";
+import { DecodeError, decode } from "../wire/decode.ts";
 import { encode } from "../wire/encode.ts";
 import { type Exchange, failure } from "./exchange.ts";
 import type { Awaitable, EventCall, SpecialisedHandlers } from "./handlers.ts";

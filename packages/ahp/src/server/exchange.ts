@@ -1,10 +1,8 @@
-import type { Floats } from "@reins/kit";
-import { type Clock, errorMessage } from "@reins/kit";
+import { type Clock, errorMessage, type Floats } from "@reins/kit";
 import type { z } from "zod";
 import { AhpError, layered, Refusal, type RefusalReason, RPC } from "../errors.ts";
 import type { AhpEvent, EventContext } from "../protocol/event.ts";
-import { decode } from "../wire/decode.ts";
-import { DecodeError } from "../wire/decode-error.ts";
+import { DecodeError, decode } from "../wire/decode.ts";
 import { encode } from "../wire/encode.ts";
 import type { Awaitable, Call, EventCall, Handlers, Peer } from "./handlers.ts";
 import type { ServerSettings } from "./server.ts";

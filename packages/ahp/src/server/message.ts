@@ -1,10 +1,8 @@
-import type { Floats } from "@reins/kit";
-import { duplicatesAtTop, JsonError, type ParsedJson, parseJson } from "@reins/kit";
+import { duplicatesAtTop, type Floats, JsonError, type ParsedJson, parseJson } from "@reins/kit";
 import { Refusal, RPC } from "../errors.ts";
 import { stringifySorted } from "../json/stringify.ts";
 import { AhpNotification, AhpRequest } from "../protocol/messages.ts";
-import { decode, isObject } from "../wire/decode.ts";
-import { DecodeError } from "../wire/decode-error.ts";
+import { DecodeError, decode, isObject } from "../wire/decode.ts";
 
 /** The id of a request and its response. */
 export type MessageId = string | number | null;

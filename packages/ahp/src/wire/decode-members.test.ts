@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { TaskItem } from "../protocol/contracts.ts";
+import { TaskItem } from "../protocol/families.ts";
 import { ContextPerceptionEvent } from "../protocol/perception.ts";
 import { decode } from "./decode.ts";
 import { encode } from "./encode.ts";

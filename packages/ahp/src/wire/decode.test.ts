@@ -1,8 +1,7 @@
 import { parseJson } from "@reins/kit";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { decode } from "./decode.ts";
-import { DecodeError } from "./decode-error.ts";
+import { DecodeError, decode } from "./decode.ts";
 import {
   answer,
   any,

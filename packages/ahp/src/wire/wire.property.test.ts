@@ -5,8 +5,7 @@ import type { z } from "zod";
 import { TYPES } from "../../generate/json-schema.ts";
 import { mutated, PROPERTY, valuesOf } from "../../test/values.ts";
 import { stringifySorted } from "../json/stringify.ts";
-import { decode, isObject } from "./decode.ts";
-import { DecodeError } from "./decode-error.ts";
+import { DecodeError, decode, isObject } from "./decode.ts";
 import { encode } from "./encode.ts";
 import { shapeOf } from "./schema.ts";
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { divideTools, promote, toolTokens } from "./promotion.ts";
+import { divideTools, promote, toolTokens } from "./tool-index.ts";
 
 const NONE = { threshold: 2, defer: [], alwaysLoaded: [] };
 const own = { name: "read_file" };

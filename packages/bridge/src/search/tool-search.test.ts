@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { searchByRegex } from "./regex-search.ts";
 import { namedTools, type SearchableTool, ToolIndex } from "./tool-index.ts";
-import { type AskHost, searchTools, type ToolSearchOptions } from "./tool-search.ts";
+import { type AskHost, searchByRegex, searchTools, type ToolSearchOptions } from "./tool-search.ts";
 
 function tool(name: string, description: string, more: Partial<SearchableTool> = {}): SearchableTool {
   return { name, description, source: "ops", parameters: null, ...more };

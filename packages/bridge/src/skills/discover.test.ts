@@ -13,8 +13,14 @@ import {
   reloadSkill,
   type SkillRoot,
 } from "./discover.ts";
-import { fingerprintOf, readTrustedSigners, signBundle, trustSigner } from "./signature.ts";
-import type { SkillIdentity, TrustSettings } from "./trust.ts";
+import {
+  fingerprintOf,
+  readTrustedSigners,
+  type SkillIdentity,
+  signBundle,
+  type TrustSettings,
+  trustSigner,
+} from "./signature.ts";
 
 const TRUST: TrustSettings = { signers: new Map(), grantOf: () => undefined, requireSignatures: false };
 

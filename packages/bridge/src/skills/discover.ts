@@ -5,9 +5,9 @@ import { basename, join, sep } from "node:path";
 import { errorCode, errorMessage, type FileStamps, hasCode, visibleText } from "@reins/kit";
 import { type Bundle, type BundleBudget, readBundle, readPlainFile } from "./bundle.ts";
 import { isSkillId } from "./fields.ts";
+import { type TrustSettings, trustIn } from "./signature.ts";
 import { type LoadedSkill, type Skill, SkillError, type SkillLayer, type SkillWarning } from "./skill.ts";
 import { MAX_SKILL_FILE, parseSkillFile, type SkillFile } from "./skill-file.ts";
-import { type TrustSettings, trustIn } from "./trust.ts";
 
 /** A folder that holds skills, or is one. */
 export interface SkillRoot {

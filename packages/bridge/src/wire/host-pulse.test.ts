@@ -1,6 +1,6 @@
 import { ManualClock } from "@reins/kit/manual-clock";
 import { expect, test } from "vitest";
-import { HostPulse } from "./host-pulse.ts";
+import { HostPulse } from "./peer-bridge.ts";
 
 const { signal } = new AbortController();
 const never = () => new Promise<never>(() => undefined);

@@ -4,8 +4,7 @@ import { skillWith } from "../../test/skills.ts";
 import { ToolIndex } from "../search/tool-index.ts";
 import { searchTools } from "../search/tool-search.ts";
 import { matchSkills } from "../skills/match.ts";
-import { hostRankers, serveHost } from "./host-rankers.ts";
-import { PeerBridge } from "./peer-bridge.ts";
+import { hostRankers, PeerBridge, serveHost } from "./peer-bridge.ts";
 
 const { signal } = new AbortController();
 const tool = (name: string, description: string) => ({ name, description, parameters: null });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type PermissionReply, readPermissionReply } from "./permission-reply.ts";
+import { type PermissionReply, readPermissionReply } from "./bridge-port.ts";
 
 const OPTIONS = [
   { optionId: "once", kind: "allow_once" },

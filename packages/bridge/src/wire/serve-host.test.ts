@@ -3,8 +3,7 @@ import { Peer } from "@reins/acp";
 import { stdioChannel } from "@reins/acp/stdio";
 import { expect, test } from "vitest";
 import { RETIRED_METHODS } from "./bridge-port.ts";
-import { type HostOffer, serveHost } from "./host-rankers.ts";
-import { PeerBridge } from "./peer-bridge.ts";
+import { type HostOffer, PeerBridge, serveHost } from "./peer-bridge.ts";
 
 const { signal } = new AbortController();
 

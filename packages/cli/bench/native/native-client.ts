@@ -2,7 +2,14 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { channelPair, type JsonObject, membersOf, Peer } from "@reins/acp";
-import { NativeAgent } from "@reins/agent";
+import {
+  commandEnvironment,
+  modelConfigFrom,
+  modelsFrom,
+  NativeAgent,
+  type Prices,
+  SystemCommands,
+} from "@reins/agent";
 import { haakMessaging, mailTables } from "@reins/haak";
 import { Hosting, hostTables } from "@reins/host";
 import { KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
@@ -14,14 +21,26 @@ export interface NativeClient {
   ask(method: string, params: JsonObject): Promise<JsonObject>;
   /** Receives every update with its session. */
   onUpdate: (session: string, update: JsonObject) => void;
+  /** Is called when a person would be asked, who allows everything once. */
+  onAsked: (session: string) => void;
   readonly workspace: string;
   /** Where the harness keeps its files; empty where there is none. */
   readonly home: string;
   close(): Promise<void>;
 }
 
+/** What a client's agent is started with. */
+export interface NativeClientOptions {
+  /** Names the model, and holds its key; commands get the rest of it that is no key. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly prices?: Prices;
+}
+
 /** The native agent behind hub, governor, policy, ledger and store, as `reins up` has it. */
-export async function governedClient(): Promise<NativeClient> {
+export async function governedClient({
+  environment = {},
+  prices = {},
+}: NativeClientOptions = {}): Promise<NativeClient> {
   const { base, home, workspace } = await place();
   await writeFirstFiles(home);
   const tables = [ledgerTables, ...harnessTables, ...hostTables, mailTables];
@@ -32,13 +51,15 @@ export async function governedClient(): Promise<NativeClient> {
   const hosting = await Hosting.open({
     harness,
     messaging: haakMessaging(harness),
-    environment: {},
+    environment,
+    native: { prices },
     install: () => Promise.reject(new Error("nothing is installed")),
   });
   const client: NativeClient = {
     workspace,
     home,
     onUpdate: () => undefined,
+    onAsked: () => undefined,
     ask: async (method, params) =>
       membersOf(await connection.request(method, params, new AbortController().signal)),
     close: async () => {
@@ -52,9 +73,12 @@ export async function governedClient(): Promise<NativeClient> {
     principal: harness.identity.local(),
     agent: "native",
     outlet: {
-      send: ({ method, params }) => {
+      send: ({ id, method, params }) => {
         const { sessionId, update } = membersOf(params);
         if (method === "session/update") client.onUpdate(String(sessionId), membersOf(update));
+        if (method !== "session/request_permission") return;
+        client.onAsked(String(sessionId));
+        setImmediate(() => connection.answer(String(id), ALLOWED));
       },
       failed: (error) => {
         throw error;
@@ -65,12 +89,18 @@ export async function governedClient(): Promise<NativeClient> {
 }
 
 /** The native agent by itself, with a client that allows everything. */
-export async function bareClient(): Promise<NativeClient> {
+export async function bareClient({
+  environment = {},
+  prices = {},
+}: NativeClientOptions = {}): Promise<NativeClient> {
   const { base, workspace } = await place();
   const [ours, theirs, hangUp] = channelPair();
-  const agent = new NativeAgent(theirs);
+  const agent = new NativeAgent(theirs, {
+    models: modelsFrom(modelConfigFrom(environment), prices),
+    commands: new SystemCommands(commandEnvironment(environment)),
+  });
   const peer = new Peer(ours, {
-    request: async () => ({ outcome: { outcome: "selected", optionId: "allow_once" } }),
+    request: async () => ALLOWED,
     notification: (_, params) => {
       const { sessionId, update } = membersOf(params);
       client.onUpdate(String(sessionId), membersOf(update));
@@ -80,6 +110,7 @@ export async function bareClient(): Promise<NativeClient> {
     workspace,
     home: "",
     onUpdate: () => undefined,
+    onAsked: () => undefined,
     ask: async (method, params) => membersOf(await peer.request(method, params)),
     close: async () => {
       await agent.close();
@@ -89,6 +120,8 @@ export async function bareClient(): Promise<NativeClient> {
   };
   return client;
 }
+
+const ALLOWED = { outcome: { outcome: "selected", optionId: "allow_once" } };
 
 async function place() {
   const base = await realpath(await mkdtemp(join(tmpdir(), "native-hub-bench-")));

@@ -18,16 +18,18 @@ const Amount = z.int().min(0).max(1_000_000_000_000_000).optional();
 const QuotaOfPrincipal = z.strictObject({
   /** In a minute. */
   requests: Amount,
+  messages: Amount,
   prompts: Amount,
   /** In an hour. */
   installs: Amount,
-  /** At once: server-sent events and WebSockets, open sessions, processes of agents. */
+  /** At once: server-sent events and WebSockets, open sessions, processes of agents, commands of callers. */
   streams: Amount,
   sessions: Amount,
   agents: Amount,
+  commands: Amount,
 });
 
-const QuotaOfTenant = QuotaOfPrincipal.extend({ stored_bytes: Amount });
+const QuotaOfTenant = QuotaOfPrincipal.extend({ stored_bytes: Amount, file_bytes: Amount });
 
 /** The schema of `quotas` in `reins.yaml`. */
 export const QuotasSettings = z

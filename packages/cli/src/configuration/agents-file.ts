@@ -22,6 +22,8 @@ const AgentsFile = z.strictObject({
   require_verified: z.boolean().default(false),
   /** Whether an agent must be installed; none is installed on first use. */
   require_installed: z.boolean().default(false),
+  /** Whether an archive of the registry is refused of which no checksum is known. */
+  require_checksums: z.boolean().default(false),
   /** Whether nothing is fetched: neither the registry nor agents. */
   offline: z.boolean().default(false),
   /** Environment variables that agents get beside what they need, by agent; `*` is all. */

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { nativeSettings, readConfiguration } from "./configuration.ts";
+import { readConfiguration } from "./configuration.ts";
 import { restateSettings } from "./graphs.ts";
+import { nativeSettings } from "./native.ts";
 
 describe("reins.yaml", () => {
   let home: string;
@@ -119,10 +120,23 @@ it("has no native settings by default", () => {
   expect(nativeSettings({})).toEqual({ idle: {}, patience: {}, presence: {}, prices: {} });
 });
 
+it("maps the models of the native agent", () => {
+  const models = { qwen3: { context: 40_000, output: 2_000, images: false } };
+  expect(nativeSettings({ model: "qwen3", models, fallbacks: ["demo"] }).models).toEqual({
+    model: "qwen3",
+    known: { qwen3: { contextTokens: 40_000, maxOutputTokens: 2_000, images: false } },
+    fallbacks: ["demo"],
+  });
+});
+
 it("maps the native settings to the options of the host", () => {
   const quiet_hours = { from: 22, to: 7 };
   const prices = { "claude-x": { input: 3, output: 15, cache_read: 0.3 } };
-  expect(nativeSettings({ quiet_hours, most_load: 0.5, patience: 300, may_spend: true, prices })).toEqual({
+  const environment = { JAVA_HOME: "/opt/java" };
+  expect(
+    nativeSettings({ quiet_hours, most_load: 0.5, patience: 300, may_spend: true, prices, environment }),
+  ).toEqual({
+    environment,
     idle: { quietHours: quiet_hours, mostLoad: 0.5 },
     patience: { mostMs: 300_000 },
     presence: { maySpend: true },

@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { ModelPrice } from "@reins/gateway";
 import type { HostingOptions } from "@reins/host";
 import type { OidcSettings } from "@reins/server/oidc";
 import { z } from "zod";
@@ -10,7 +9,7 @@ import { AuditSettings, TelemetrySettings } from "./exports.ts";
 import { GraphsSettings } from "./graphs.ts";
 import { McpSettings } from "./mcp-servers.ts";
 import { GatewaySettings } from "./model-access.ts";
-import { ToolSearch, toolSearchSettings } from "./tool-search.ts";
+import { NativeConfiguration } from "./native.ts";
 
 /** Parses a YAML file; a missing one counts as empty. */
 export async function readYamlFile<Schema extends z.ZodType>(
@@ -131,22 +130,7 @@ const Configuration = z.strictObject({
       formats: z.array(z.strictObject({ name: z.string().min(1), pattern: z.string().min(1) })).default([]),
     })
     .prefault({}),
-  native: z
-    .strictObject({
-      /** Hours of the day, in local time, without background work. */
-      quiet_hours: z.strictObject({ from: z.int().min(0).max(23), to: z.int().min(0).max(24) }).optional(),
-      /** The load per processor up to which background work runs. */
-      most_load: z.number().positive().optional(),
-      /** Seconds to wait for a model at its rate limit. */
-      patience: z.number().min(0).max(86_400).optional(),
-      /** Whether a long turn continues without a question. */
-      may_spend: z.boolean().optional(),
-      /** The price of models in dollars per million tokens, by id or name; limits on `cost` use it. */
-      prices: z.record(z.string().min(1), ModelPrice).default({}),
-      /** How many tools are kept out of prompts and found. */
-      tool_search: ToolSearch.optional(),
-    })
-    .prefault({}),
+  native: NativeConfiguration,
   /** Where skills are found, and how they are used. */
   skills: z
     .strictObject({
@@ -302,31 +286,5 @@ export function skillSettings(
       ...(match.top_n !== undefined && { topN: match.top_n }),
       ...(match.sticky !== undefined && { sticky: match.sticky }),
     },
-  };
-}
-
-/** Maps the configuration of the native agent to the options of the host. */
-export function nativeSettings({
-  quiet_hours,
-  most_load,
-  patience,
-  may_spend,
-  prices = {},
-  tool_search,
-}: Partial<Configuration["native"]>): NonNullable<HostingOptions["native"]> {
-  return {
-    idle: {
-      ...(quiet_hours && { quietHours: quiet_hours }),
-      ...(most_load !== undefined && { mostLoad: most_load }),
-    },
-    patience: { ...(patience !== undefined && { mostMs: patience * 1_000 }) },
-    presence: { ...(may_spend !== undefined && { maySpend: may_spend }) },
-    prices: Object.fromEntries(
-      Object.entries(prices).map(([model, { input, output, cache_read, cache_write }]) => [
-        model,
-        { input, output, cacheRead: cache_read, cacheWrite: cache_write },
-      ]),
-    ),
-    ...(tool_search && { toolSearch: toolSearchSettings(tool_search) }),
   };
 }

@@ -36,6 +36,8 @@ function catalogueError(error: AgentError, agent: string): CliError {
       return failed(message, `To try again: reins agents install ${agent}`, error);
     case "agent_not_installed":
       return failed(message, `To install it: reins agents install ${agent}`, error);
+    case "unchecked":
+      return failed(message, `Give it: reins agents install ${agent} --sha256 <hex>`, error);
     case "not_verified":
       return failed(message, "agents.yaml in the home requires this (require_verified).", error);
     case "invalid_settings":

@@ -63,11 +63,12 @@ async function governHere<Value>(
 }
 
 async function installByServer(home: string, agent: string, options: InstallOptions): Promise<void> {
-  const { reinstall, update, modelApi, agentVersion, agentProcessVersion, onProgress, signal } = options;
+  const { reinstall, update, modelApi, sha256, agentVersion, agentProcessVersion } = options;
+  const { onProgress, signal } = options;
   const events = ApiClient.over(operatorSocketIn(home)).progress(agentsOperations.installAgent, {
     params: { agent },
     body: {
-      ...{ reinstall, update, model_api: modelApi },
+      ...{ reinstall, update, sha256, model_api: modelApi },
       ...{ agent_version: agentVersion, agent_process_version: agentProcessVersion },
     },
     signal,

@@ -14,7 +14,6 @@ import type { Network } from "@reins/runner";
 import { type AgentsFile, addedIn, agentsFileIn, readAgentsFile } from "../configuration/agents-file.ts";
 import {
   type Configuration,
-  nativeSettings,
   readConfiguration,
   skillSettings,
   tenantRoots,
@@ -22,6 +21,7 @@ import {
 } from "../configuration/configuration.ts";
 import { type EngineSettings, graphSettings } from "../configuration/graphs.ts";
 import { mcpServersFor } from "../configuration/mcp-servers.ts";
+import { nativeSettings } from "../configuration/native.ts";
 
 type AgentConfiguration = Pick<
   Configuration,
@@ -88,10 +88,11 @@ export class HomeAgents {
     const folder = join(home, "agents");
     this.catalogue = catalogue;
     this.serversFor = serversFor;
-    const { offline } = file;
+    const { offline, require_checksums: requireChecksums } = file;
     const environment = offline ? { ...process.env, ...OFFLINE } : process.env;
     this.registry = new RegistrySource({ folder, environment, offline });
-    this.installer = new Installer({ folder, catalogue, environment, offline, registry: this.registry });
+    const { registry } = this;
+    this.installer = new Installer({ folder, catalogue, environment, offline, requireChecksums, registry });
     this.stamps = new Stamps(folder);
     this.probes = new ProbeCache(folder);
     this.added = addedIn(file);
@@ -102,7 +103,7 @@ export class HomeAgents {
     this.#confine = confine;
     this.gateway = gateway;
     this.tenants = tenantRoots(home, tenants);
-    this.native = nativeSettings(native);
+    this.native = nativeSettings({ ...native, prices: { ...gateway.prices, ...native.prices } });
     this.graphs = graphSettings(graphs);
     this.engine = graphs;
     this.skills = skillSettings(home, skills, process.env);

@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AhpClient, type Decision, type Transport } from "@reins/ahp";
+import { expect } from "vitest";
 import { type Ended, folder, listening, Reins, runReins } from "./reins.ts";
 
 let count = 0;
@@ -22,6 +23,8 @@ export class OperatedHome {
   readonly path: string;
   readonly workspace: string;
   readonly #variables: NodeJS.ProcessEnv;
+  /** The `reins up` that was started last. */
+  #up: Reins | undefined;
 
   /** With variables of the environment of everything that runs on it. */
   constructor(variables: NodeJS.ProcessEnv = {}) {
@@ -44,6 +47,7 @@ export class OperatedHome {
     const environment = { ...this.environment, ...variables };
     const reins = await listening(["up", "--port", "0", "--workspace", this.workspace], environment);
     await reins.printed("rules are in force");
+    this.#up = reins;
     return reins;
   }
 
@@ -97,6 +101,24 @@ export class OperatedHome {
     if (!target?.startsWith("approval:"))
       throw new Error(`no approval was asked: ${JSON.stringify(decision)}`);
     return target.slice("approval:".length);
+  }
+
+  /** What the API of the `reins up` that was started last answers the operator. */
+  async fetched(path: string) {
+    if (!this.#up) throw new Error("no reins up was started");
+    const headers = { authorization: `Bearer ${await this.startToken()}` };
+    return Object(await (await fetch(new URL(path, this.#up.addressOf("http")), { headers })).json());
+  }
+
+  /**
+   * The approval that waits, once there is one. Looked for over HTTP: a command for each look would take more of the
+   * processor than what is waited for.
+   */
+  async pending(): Promise<string> {
+    const first = async (): Promise<string | undefined> =>
+      (await this.fetched("/v1/approvals?state=pending")).approvals[0]?.id;
+    await expect.poll(first).toBeDefined();
+    return (await first()) ?? "";
   }
 
   /** The token that the home keeps for its operator. */

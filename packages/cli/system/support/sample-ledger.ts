@@ -1,8 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ArtifactStore, type Draft, exportLines, KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
-import { openSqlite } from "@reins/store";
+import { openPostgres, openSqlite, readPostgresAddress, type Store } from "@reins/store";
 
 /** A ledger with something of everything, as an export. */
 export interface SampleLedger {
@@ -25,30 +25,84 @@ export async function makeSampleLedger(keyFolder?: string): Promise<SampleLedger
   const store = await openSqlite({ path: join(home, "reins.db"), tables: [ledgerTables] });
   try {
     const artifacts = new ArtifactStore(join(home, "artifacts"));
-    const keys = keyFolder ?? join(home, "keys");
-    const signers = new KeyFolder(keys);
     const ledger = await Ledger.open({
       store,
-      signers,
+      signers: new KeyFolder(keyFolder ?? join(home, "keys")),
       artifacts,
-      newOrigin: () => "reins/sample",
+      newOrigin,
     });
-    let earlier = "";
-    for (const round of [1, 2, 3]) {
-      for (const agent of AGENTS) await ledger.record(draftsOf(agent, round));
-      if (round === 2) earlier = (await ledger.checkpoint()).note;
-      await ledger.rotateKey(AGENTS[round % AGENTS.length] ?? "reed");
-      await ledger.checkpoint();
-    }
-    return {
-      lines: await Array.fromAsync(exportLines(ledger, { artifacts })),
-      logKey: ledger.logKey,
-      earlier,
-    };
+    const record = async (agent: string, round: number) => void (await ledger.record(draftsOf(agent, round)));
+    return await exported(ledger, artifacts, record, (round) =>
+      ledger.rotateKey(AGENTS[round % AGENTS.length] ?? "reed"),
+    );
   } finally {
     await store.close();
     await rm(home, { recursive: true });
   }
+}
+
+/**
+ * The same of a ledger to which three nodes write in PostgreSQL at a time, each with its copy of the first one's keys. In
+ * each round another node writes to the chain of an agent.
+ */
+export async function makeSampleLedgerOfNodes(address: string, keyFolder?: string): Promise<SampleLedger> {
+  const home = await mkdtemp(join(tmpdir(), "reins-sample-"));
+  const stores: Store[] = [];
+  try {
+    const artifacts = new ArtifactStore(join(home, "artifacts"));
+    const ledgers: Ledger[] = [];
+    const first = keyFolder ?? join(home, "keys");
+    for (const id of AGENTS) {
+      const node = { id, labels: {} };
+      const store = await openPostgres({
+        ...{ address: readPostgresAddress(address), tables: [ledgerTables], node },
+      });
+      stores.push(store);
+      const keys = ledgers.length === 0 ? first : join(home, `keys of ${id}`);
+      if (ledgers.length > 0) await cp(first, keys, { recursive: true });
+      ledgers.push(await Ledger.open({ store, signers: new KeyFolder(keys), artifacts, newOrigin }));
+    }
+    const [ledger] = ledgers;
+    if (!ledger) throw new Error("there is no node");
+    const record = async (agent: string, round: number) => {
+      const node = ledgers[(AGENTS.indexOf(agent) + round) % ledgers.length];
+      // At the same time each adds to the chain that all share.
+      const common = ledgers.map((one) => one.record([{ ...SYSTEM_EVENT, payload: { agent, round } }]));
+      await Promise.all([node?.record(draftsOf(agent, round)), ...common]);
+    };
+    const sample = await exported(ledger, artifacts, record, async () => undefined);
+    for (const one of ledgers) await one.close();
+    return sample;
+  } finally {
+    for (const store of stores) await store.close();
+    await rm(home, { recursive: true });
+  }
+}
+
+const newOrigin = () => "reins/sample";
+
+const SYSTEM_EVENT: Omit<Draft, "payload"> = {
+  quality: "session_lifecycle",
+  actor: "reins:system",
+  target: "reins:system",
+};
+
+/** Records three rounds of every agent, with checkpoints between them. */
+async function exported(
+  ledger: Ledger,
+  artifacts: ArtifactStore,
+  record: (agent: string, round: number) => Promise<void>,
+  between: (round: number) => Promise<void>,
+): Promise<SampleLedger> {
+  let earlier = "";
+  for (const round of [1, 2, 3]) {
+    for (const agent of AGENTS) await record(agent, round);
+    if (round === 2) earlier = (await ledger.checkpoint()).note;
+    await between(round);
+    await ledger.checkpoint();
+  }
+  const lines = await Array.fromAsync(exportLines(ledger, { artifacts }));
+  return { lines, logKey: ledger.logKey, earlier };
 }
 
 function draftsOf(agent: string, round: number): Draft[] {

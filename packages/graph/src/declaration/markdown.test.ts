@@ -27,6 +27,9 @@ test("a section ends at the next heading of its level or above, and holds those 
 });
 
 test("what looks like a heading in a fence, a quote or a list is none", () => {
+  expect(sectionsOf("## a\n\n- item\n  ## b\n\n1. item\n\n   ## c")).toEqual([
+    ["a", "- item\n  ## b\n\n1. item\n\n   ## c"],
+  ]);
   expect(sectionsOf("## a\n\n```\n## b\n```\n\n> ## c\n\n- ## d")).toEqual([
     ["a", "```\n## b\n```\n\n> ## c\n\n- ## d"],
   ]);

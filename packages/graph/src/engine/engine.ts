@@ -23,6 +23,8 @@ export interface RunScope<Input = never, Result = unknown> {
   receive(name: string): Promise<unknown>;
   /** Whether {@link receive} would return at once. A run may end on its account: what is sent later reopens it. */
   hasReceived(name: string): boolean;
+  /** Waits until {@link receive} would return at once, and receives nothing. */
+  available(name: string): Promise<void>;
   /** Starts a run of the same orchestration as a child of this one, once; returns its id. A cancel reaches it too. */
   spawn(name: string, input: Input): Promise<string>;
   /** Waits for the end of a child. */

@@ -26,20 +26,38 @@ export interface RunJournal<Input, Result> {
   reopen(run: string, name: string, value: unknown): Promise<void>;
 }
 
+/**
+ * What a run under way is doing. It changes in this order; every step is stored before the next begins.
+ * - `reopening`: it has ended, and that it continues is being stored.
+ * - `running`: its orchestration runs.
+ * - `ending`: its end is being stored.
+ */
+type RunPhase = "reopening" | "running" | "ending";
+
 /** A run under way. */
 interface Active<Result> {
   readonly entries: Map<string, unknown>;
-  /** How many values under a name were received, and what waits for the next one. */
-  readonly received: Map<string, number>;
-  readonly waiting: Map<string, readonly (() => void)[]>;
   readonly children: Set<string>;
   readonly cancel: AbortController;
   readonly ended: PromiseWithResolvers<Result>;
-  /** How many values were sent, in all and when the orchestration looked for one last. */
-  sent: number;
+  phase: RunPhase;
+  /** Settles when it is `running` again, or under way no more. */
+  settled: Promise<unknown>;
+  /** The numbers of the values that were sent under a name. One that could not be stored leaves a gap. */
+  readonly sent: Map<string, number[]>;
+  /** How many values were sent since it is under way. */
+  count: number;
+  /** The orchestration that runs. What an earlier one still waits for never comes. */
+  pass: Pass;
+}
+
+/** One course of an orchestration. A run that is sent something as it ends takes another. */
+interface Pass {
+  /** How many values under a name were received, and what waits for the next one. */
+  readonly received: Map<string, number>;
+  readonly waiting: Map<string, readonly (() => void)[]>;
+  /** How many values had been sent when the orchestration looked for one last. */
   seen: number | undefined;
-  /** Whether its end is being stored. */
-  isEnding: boolean;
 }
 
 export interface JournalEngineOptions<Input, Result> {
@@ -83,34 +101,35 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
     value: unknown,
     { reopen = false, number }: { readonly reopen?: boolean; readonly number?: number } = {},
   ): Promise<boolean> {
-    const active = this.#active.get(run);
-    if (active && !active.isEnding) {
-      if (wasSent(active, name, number)) return true;
-      await this.#journal.append(run, enqueue(active, name, value), value, { durable: true });
-      const waiting = active.waiting.get(name) ?? [];
-      active.waiting.delete(name);
-      for (const wake of waiting) wake();
+    for (;;) {
+      const active = this.#active.get(run);
+      if (active && wasSent(active, name, number)) return true;
+      if (active?.cancel.signal.aborted) return false;
+      if (active?.phase === "running") return this.#deliver(run, active, name, value);
+      if (active?.phase === "ending" && !reopen) return false;
+      if (active) {
+        await active.settled;
+        continue;
+      }
+      const journaled = reopen ? await this.#journal.load(run) : undefined;
+      // Another call was faster.
+      if (this.#active.has(run)) continue;
+      const mayReopen = journaled?.end?.state === "ended" && !journaled.isCanceled;
+      if (!mayReopen || this.#closed.signal.aborted) return false;
+      if (wasSent(journaled, name, number)) return true;
+      await this.#reopen(run, journaled, name, value);
       return true;
     }
-    if (!reopen) return false;
-    await active?.ended.promise.catch(() => undefined);
-    const journaled = await this.#journal.load(run);
-    if (this.#active.has(run))
-      return this.send(run, name, value, { reopen, ...(number !== undefined && { number }) });
-    if (journaled?.end?.state !== "ended" || journaled.isCanceled) return false;
-    if (wasSent(journaled, name, number)) return true;
-    const reopened = this.#activate(run, journaled);
-    await this.#journal.reopen(run, enqueue(reopened, name, value), value);
-    void this.#orchestrate(run, journaled.input, reopened);
-    return true;
   }
 
   async cancel(run: string): Promise<boolean> {
+    while (this.#active.get(run)?.phase === "reopening") await this.#active.get(run)?.settled;
     const active = this.#active.get(run);
-    if (!active || active.isEnding) return false;
-    await this.#journal.cancel(run);
+    if (active?.phase !== "running") return false;
+    // What follows from the signal is stored after the cancel.
+    const storing = this.#stored(run, active, this.#journal.cancel(run));
     active.cancel.abort();
-    await Promise.all([...active.children].map((child) => this.#children.cancel(child)));
+    await Promise.all([storing, ...[...active.children].map((child) => this.#children.cancel(child))]);
     return true;
   }
 
@@ -143,7 +162,7 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
   async continue(run: string): Promise<boolean> {
     const journaled = this.#active.has(run) ? undefined : await this.#journal.load(run);
     if (journaled && !journaled.end && !this.#active.has(run) && !this.#closed.signal.aborted)
-      void this.#orchestrate(run, journaled.input, this.#activate(run, journaled));
+      void this.#orchestrate(run, journaled.input, this.#activate(run, journaled, "running"));
     return this.#active.has(run);
   }
 
@@ -152,13 +171,17 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
     return this.#active.has(run);
   }
 
-  #activate(run: string, { entries, isCanceled }: JournaledRun<Input, Result>): Active<Result> {
+  #activate(
+    run: string,
+    { entries, isCanceled }: JournaledRun<Input, Result>,
+    phase: RunPhase,
+  ): Active<Result> {
     const active: Active<Result> = {
-      ...{ received: new Map(), waiting: new Map(), children: new Set(), sent: 0, seen: undefined },
+      ...{ children: new Set(), count: 0, pass: newPass(), phase, settled: Promise.resolve() },
+      sent: sentIn(entries),
       entries: new Map(entries),
       cancel: new AbortController(),
       ended: Promise.withResolvers(),
-      isEnding: false,
     };
     active.ended.promise.catch(() => undefined);
     if (isCanceled) active.cancel.abort();
@@ -166,45 +189,79 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
     return active;
   }
 
+  async #deliver(run: string, active: Active<Result>, name: string, value: unknown): Promise<boolean> {
+    const { waiting } = active.pass;
+    await this.#stored(
+      run,
+      active,
+      this.#journal.append(run, enqueue(active, name, value), value, { durable: true }),
+    );
+    const waits = waiting.get(name) ?? [];
+    waiting.delete(name);
+    for (const wake of waits) wake();
+    return true;
+  }
+
+  /** Continues a run that has ended, with a value more; it stays ended where that cannot be stored. */
+  async #reopen(
+    run: string,
+    journaled: JournaledRun<Input, Result>,
+    name: string,
+    value: unknown,
+  ): Promise<void> {
+    const active = this.#activate(run, journaled, "reopening");
+    const storing = this.#stored(run, active, this.#journal.reopen(run, enqueue(active, name, value), value));
+    active.settled = storing.catch(() => undefined);
+    await storing;
+    active.phase = "running";
+    void this.#orchestrate(run, journaled.input, active);
+  }
+
   async #orchestrate(run: string, input: Input, active: Active<Result>): Promise<void> {
+    const { pass } = active;
     const end = await this.#orchestration(input, this.#scope(run, active)).then(
       (result): EngineEnd<Result> => ({ state: "ended", result }),
       (error: unknown): EngineEnd<Result> => ({ state: "failed", error: errorMessage(error) }),
     );
-    if (this.#closed.signal.aborted) return;
+    if (this.#closed.signal.aborted || this.#active.get(run) !== active) return;
     // What was sent after the orchestration looked the last time is not lost: it takes the same course again.
-    if (end.state === "ended" && active.seen !== undefined && active.seen !== active.sent) {
-      active.received.clear();
-      active.seen = undefined;
+    if (end.state === "ended" && pass.seen !== undefined && pass.seen !== active.count) {
+      active.pass = newPass();
       return this.#orchestrate(run, input, active);
     }
-    active.isEnding = true;
+    active.phase = "ending";
+    active.settled = active.ended.promise.catch(() => undefined);
     try {
-      await this.#journal.end(run, end);
-      this.#active.delete(run);
-      if (end.state === "ended") active.ended.resolve(end.result);
-      else active.ended.reject(new Error(end.error));
-    } catch (error) {
-      this.#halt(run, active, error);
+      await this.#stored(run, active, this.#journal.end(run, end));
+    } catch {
+      // Callers of `ended` have the error.
+      return;
     }
+    this.#active.delete(run);
+    if (end.state === "ended") active.ended.resolve(end.result);
+    else active.ended.reject(new Error(end.error));
   }
 
-  /** Stops a run that cannot be stored; the next engine continues it from what was. */
-  #halt(run: string, active: Active<Result>, error: unknown): void {
-    if (this.#active.get(run) === active) this.#active.delete(run);
-    active.ended.reject(error);
+  /** Waits for a write. A run that cannot be stored goes no further; the next engine continues it from what was. */
+  async #stored(run: string, active: Active<Result>, storing: Promise<void>): Promise<void> {
+    try {
+      await storing;
+    } catch (error) {
+      if (this.#active.get(run) === active) this.#active.delete(run);
+      active.ended.reject(error);
+      throw error;
+    }
   }
 
   #scope(run: string, active: Active<Result>): RunScope<Input, Result> {
-    const { entries, received, waiting, children } = active;
+    const { entries, children, pass, sent } = active;
+    const { received, waiting } = pass;
     const { signal: closed } = this.#closed;
     const store = async <Value>(name: string, value: Value, durable: boolean): Promise<Value> => {
       if (closed.aborted) return never();
       entries.set(name, value);
-      const stored = this.#journal.append(run, name, value, { durable }).catch((error: unknown) => {
-        this.#halt(run, active, error);
-        return never<void>();
-      });
+      const storing = this.#journal.append(run, name, value, { durable });
+      const stored = this.#stored(run, active, storing).catch(() => never<void>());
       if (durable) await stored;
       return closed.aborted ? never() : value;
     };
@@ -215,6 +272,11 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
     ): Promise<Value> =>
       // Under a name stands what the same call stored before.
       entries.has(name) ? (entries.get(name) as Value) : store(name, await make(), durable);
+    const isThere = (name: string) => (sent.get(name)?.length ?? 0) > (received.get(name) ?? 0);
+    const available = async (name: string): Promise<void> => {
+      while (!isThere(name))
+        await new Promise<void>((resolve) => waiting.set(name, [...(waiting.get(name) ?? []), resolve]));
+    };
     const childOf = (name: string) => `${run}/${name}`;
     return {
       run,
@@ -234,19 +296,16 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
         if (closed.aborted) await never();
       },
       receive: async (name) => {
-        for (;;) {
-          const number = (received.get(name) ?? 0) + 1;
-          if (entries.has(sentName(name, number))) {
-            received.set(name, number);
-            return entries.get(sentName(name, number));
-          }
-          await new Promise<void>((resolve) => waiting.set(name, [...(waiting.get(name) ?? []), resolve]));
-        }
+        await available(name);
+        const count = received.get(name) ?? 0;
+        received.set(name, count + 1);
+        return entries.get(sentName(name, sent.get(name)?.[count]));
       },
       hasReceived: (name) => {
-        active.seen = active.sent;
-        return entries.has(sentName(name, (received.get(name) ?? 0) + 1));
+        pass.seen = active.count;
+        return isThere(name);
       },
+      available,
       spawn: async (name, input) => {
         const child = childOf(name);
         children.add(child);
@@ -276,17 +335,39 @@ function wasSent(
   return number !== undefined && entries.has(sentName(name, number));
 }
 
+function newPass(): Pass {
+  return { received: new Map(), waiting: new Map(), seen: undefined };
+}
+
 /** Adds a value that is sent to a run; returns the name of its entry. */
 function enqueue<Result>(active: Active<Result>, name: string, value: unknown): string {
-  let number = 1;
-  while (active.entries.has(sentName(name, number))) number += 1;
+  const numbers = active.sent.get(name) ?? [];
+  const number = (numbers.at(-1) ?? 0) + 1;
+  numbers.push(number);
+  active.sent.set(name, numbers);
   active.entries.set(sentName(name, number), value);
-  active.sent += 1;
+  active.count += 1;
   return sentName(name, number);
 }
 
-function sentName(name: string, number: number): string {
-  return `sent/${name}/${number}`;
+const SENT = "sent/";
+
+function sentName(name: string, number: number | undefined): string {
+  return `${SENT}${name}/${number}`;
+}
+
+/** The numbers of the values that a journal has as sent, by name, the first first. */
+function sentIn(entries: ReadonlyMap<string, unknown>): Map<string, number[]> {
+  const sent = new Map<string, number[]>();
+  for (const entry of entries.keys()) {
+    if (!entry.startsWith(SENT)) continue;
+    const name = entry.slice(SENT.length, entry.lastIndexOf("/"));
+    const numbers = sent.get(name) ?? [];
+    numbers.push(Number(entry.slice(entry.lastIndexOf("/") + 1)));
+    sent.set(name, numbers);
+  }
+  for (const numbers of sent.values()) numbers.sort((one, two) => one - two);
+  return sent;
 }
 
 /** The engine was closed: the orchestration gets no further, and is continued by the next engine. */

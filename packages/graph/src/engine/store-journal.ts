@@ -1,4 +1,4 @@
-import { type Change, change, type Store } from "@reins/store";
+import { type Change, change, parseStored, type Store } from "@reins/store";
 import type { EngineEnd } from "./engine.ts";
 import type { JournaledRun, RunJournal } from "./journal-engine.ts";
 import { graphTables, type JournalRow } from "./tables.ts";
@@ -31,15 +31,18 @@ export class StoreJournal<Input, Result> implements RunJournal<Input, Result> {
     const { input, isCanceled, end, entries } = stored;
     // What is stored was written by this class, for a run with the same types.
     return {
-      input: JSON.parse(input),
+      input: parseStored<Input>(input),
       isCanceled,
       entries: new Map(
         entries.map(([name, value]) => [
           name,
-          JSON.parse(this.#seal.open(journalPlace({ run, name }), value)),
+          parseStored(this.#seal.open(journalPlace({ run, name }), value)),
         ]),
       ),
-      end: end === null ? undefined : JSON.parse(this.#seal.open(journalPlace({ run, name: null }), end)),
+      end:
+        end === null
+          ? undefined
+          : parseStored<EngineEnd<Result>>(this.#seal.open(journalPlace({ run, name: null }), end)),
     };
   }
 
@@ -70,13 +73,23 @@ export class StoreJournal<Input, Result> implements RunJournal<Input, Result> {
     await this.#store.commit([change(graphTables, "cancel", { run })]);
   }
 
-  async end(run: string, end: EngineEnd<Result>): Promise<void> {
+  /** Ends a run, in a commit of the caller. */
+  ending(run: string, end: EngineEnd<Result>): Change<undefined> {
     const text = this.#seal.seal(journalPlace({ run, name: null }), JSON.stringify(end));
-    await this.#store.commit([change(graphTables, "end", { run, end: text })]);
+    return change(graphTables, "end", { run, end: text });
+  }
+
+  async end(run: string, end: EngineEnd<Result>): Promise<void> {
+    await this.#store.commit([this.ending(run, end)]);
+  }
+
+  /** Reopens a run with a value, in a commit of the caller. */
+  reopening(run: string, name: string, value: unknown): readonly Change<undefined>[] {
+    return [change(graphTables, "reopen", { run }), this.entry(run, name, value)];
   }
 
   async reopen(run: string, name: string, value: unknown): Promise<void> {
-    await this.#store.commit([change(graphTables, "reopen", { run }), this.entry(run, name, value)]);
+    await this.#store.commit(this.reopening(run, name, value));
   }
 }
 

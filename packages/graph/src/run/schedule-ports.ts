@@ -98,11 +98,14 @@ export type Control =
 /** The name under which a run receives controls. */
 export const CONTROL = "control";
 
-/** Sends a control to a run; one that has ended is reopened by it. False for no such run, and for a canceled one. */
+/**
+ * Sends a control to a run; one that has ended is reopened by a decision or a revision. False for no such run, for a
+ * canceled one, and for one that has no action any more to cancel.
+ */
 export function sendControl<Input, Result>(
   engine: Pick<RunEngine<Input, Result>, "send">,
   run: string,
   control: Control,
 ): Promise<boolean> {
-  return engine.send(run, CONTROL, control, { reopen: true });
+  return engine.send(run, CONTROL, control, { reopen: control.kind !== "cancel" });
 }

@@ -347,6 +347,22 @@ describe("A run that has ended", () => {
     expect(revised?.graph).toMatchObject({ isDurable: true, title: "Old", budget: { tokens: 100 } });
   });
 
+  it("takes no decision about an attempt that is not its last", async () => {
+    const { engine, start, end, standing } = stage(graphOf([{ id: "a", failure_policy: "ask_model" }]));
+    await start();
+    const asked = () => expect.poll(standing).toMatchObject({ waitsFor: "model" });
+    await end("a/1", "failed");
+    await asked();
+    const decide = (attempts: number, decision: "retry" | "continue" | "abort") =>
+      sendControl(engine, "run", { kind: "decide", action: "a", decision, attempts });
+    await decide(1, "retry");
+    await end("a/2", "failed");
+    await asked();
+    await decide(1, "continue");
+    await decide(2, "abort");
+    expect(await engine.ended("run")).toMatchObject({ status: "failed", actions: [{ attempts: 2 }] });
+  });
+
   it("is not reopened when it was canceled", async () => {
     const { engine, start, attempt } = stage(graphOf(actions));
     await start();
@@ -491,6 +507,39 @@ describe("Time", () => {
     }
     await end("a/3", "completed");
     expect(await engine.ended("run")).toMatchObject({ status: "completed", actions: [{ attempts: 3 }] });
+  });
+});
+
+describe("An action that failed", () => {
+  it.each([
+    ["may have been done all the same", {}, { isUnknown: true }, 1],
+    ["is declared to be done once", { idempotency: "once" }, {}, 1],
+    ["neither", {}, {}, 3],
+  ] as const)("is tried again by its policy unless it %s", async (_, more, outcome, expected) => {
+    const { engine, start, attempt } = stage(graphOf([{ id: "a", failure_policy: "retry", ...more }]));
+    await start();
+    for (let number = 1; number <= expected; number += 1)
+      (await attempt(`a/${number}`)).end({ kind: "failed", reason: "no", ...outcome });
+    expect((await engine.ended("run")).actions[0]).toMatchObject({ status: "failed", attempts: expected });
+  });
+});
+
+describe("A run that starts nothing more", () => {
+  it("ends with what still runs, whatever is sent to it meanwhile", async () => {
+    const graph = graphOf([{ id: "a" }, { id: "b" }, { id: "c", depends_on: ["a"] }], {
+      budget: { tokens: 25 },
+    });
+    const { engine, start, end, attempt, changes } = stage(graph);
+    await start();
+    await attempt("b/1");
+    await end("a/1", "completed", { tokens: 30 });
+    await expect
+      .poll(() => changes.findLast((change) => "action" in change && change.action.id === "c"))
+      .toMatchObject({ action: { status: "canceled" } });
+    await sendControl(engine, "run", { kind: "cancel", actions: ["c"], reason: "late" });
+    await new Promise((resolve) => setImmediate(resolve));
+    await end("b/1", "completed");
+    expect(statuses(await engine.ended("run"))).toEqual({ a: "completed", b: "completed", c: "canceled" });
   });
 });
 

@@ -72,9 +72,8 @@ class Schedule {
   /** Resolves once all events of an earlier process were replayed; nothing is executed or reported before. */
   readonly #replayed = Promise.withResolvers<void>();
   #isReplaying = true;
-  /** The next control, and whether it is there. */
-  #control: Promise<Control>;
-  #hasControl = false;
+  /** Whether it is woken by the next control. */
+  #awaitsControl = false;
   #woken = Promise.withResolvers<void>();
   readonly #over = new AbortController();
   readonly #writes = new Map<string, readonly string[]>();
@@ -90,7 +89,6 @@ class Schedule {
     this.#graph = graph;
     this.#spending = new RunSpending(graph.budget, ports.calls);
     this.#progress = new GraphProgress(graph.actions, (action) => this.#report({ action }));
-    this.#control = this.#nextControl();
     scope.signal.addEventListener("abort", () => this.#wake(), { signal: this.#over.signal });
     this.#setDeadline("deadline");
   }
@@ -106,7 +104,7 @@ class Schedule {
   }
 
   get #controlIsThere(): boolean {
-    return this.#hasControl || this.#scope.hasReceived(CONTROL);
+    return this.#scope.hasReceived(CONTROL);
   }
 
   /** Starts everything that may start now, in the order in which it became ready. */
@@ -135,6 +133,7 @@ class Schedule {
       const [action] = this.#attempted;
       if (action !== undefined) return { kind: "attempted", action };
       this.#reportStanding();
+      this.#awaitControl();
       await this.#woken.promise;
       this.#woken = Promise.withResolvers();
     }
@@ -151,12 +150,9 @@ class Schedule {
         this.#attempted.delete(action.id);
         return this.#conclude(running, outcome);
       }
-      case "control": {
-        const control = await this.#control;
-        this.#hasControl = false;
-        this.#control = this.#nextControl();
-        return this.#apply(control);
-      }
+      case "control":
+        // Controls are sent by `sendControl` alone.
+        return this.#apply((await this.#scope.receive(CONTROL)) as Control);
       case "close":
         this.#close(event.reason);
         for (const running of this.#running.values()) this.#stop(running, event.reason);
@@ -353,12 +349,14 @@ class Schedule {
     return own === undefined ? undefined : `it has used its ${own}`;
   }
 
-  async #nextControl(): Promise<Control> {
-    // Controls are sent by `sendControl` alone.
-    const control = (await this.#scope.receive(CONTROL)) as Control;
-    this.#hasControl = true;
-    this.#wake();
-    return control;
+  #awaitControl(): void {
+    // One that is there already would wake it over and over.
+    if (this.#awaitsControl || this.#closed !== undefined) return;
+    this.#awaitsControl = true;
+    void this.#scope.available(CONTROL).then(() => {
+      this.#awaitsControl = false;
+      this.#wake();
+    });
   }
 
   #setDeadline(name: string): void {

@@ -12,8 +12,14 @@ import {
   type SessionRequest,
   storedModel,
 } from "./open-session.ts";
-import { turnInput } from "./prompt.ts";
-import { type Emit, HaakError, type InitParams, type NumberedEvent, type RunParams } from "./protocol.ts";
+import {
+  type Emit,
+  HaakError,
+  type InitParams,
+  type NumberedEvent,
+  type RunParams,
+  turnInput,
+} from "./protocol.ts";
 import { derivedKey, HaakSessions, PendingSessions, standingKey } from "./sessions.ts";
 import { HaakTurn, type HaakTurnOptions } from "./turn.ts";
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { resultBlock, turnInput } from "./prompt.ts";
-import { ChatMessage } from "./protocol.ts";
+import { ChatMessage, resultBlock, turnInput } from "./protocol.ts";
 
 const messages = (...all: readonly [string, unknown][]) =>
   all.map(([role, content]) => ChatMessage.parse({ role, content }));

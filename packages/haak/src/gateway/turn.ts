@@ -13,8 +13,14 @@ import type {
 } from "@reins/host";
 import type { Clock } from "@reins/kit";
 import { type Harness, type Principal, sessionKey } from "@reins/supervisor";
-import { type ClientToolResult, resultBlock, type TurnInput } from "./prompt.ts";
-import { type Emit, HaakError, type HaakEvent } from "./protocol.ts";
+import {
+  type ClientToolResult,
+  type Emit,
+  HaakError,
+  type HaakEvent,
+  resultBlock,
+  type TurnInput,
+} from "./protocol.ts";
 import type { EventSequence } from "./sessions.ts";
 import { UpdateEvents } from "./turn-events.ts";
 import { LedgerTail, TurnStream } from "./turn-stream.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MAIL_LIMITS, parseMessage } from "./mail-file.ts";
-import { mailText, selectForTurn } from "./turn-mail.ts";
+import { mailText, selectForTurn } from "./mailbox.ts";
 
 function message(body: string) {
   return parseMessage(JSON.stringify({ to: "coder", from: "reed", subject: "s", body }))!;

@@ -62,13 +62,20 @@ export class CommandLog {
     this.#notify();
   }
 
-  entries({ stream, tail, since = 0 }: LogQuery): readonly LogEntry[] {
-    const found = this.#entries.filter((entry) => entry.sequence > since && isWanted(entry, stream));
-    const wanted = tail === undefined ? found : found.slice(Math.max(0, found.length - tail));
-    return wanted.map(({ bytes, ...entry }) => ({
-      ...entry,
-      ...{ data: bytes.toString("base64"), encoding: "base64" },
-    }));
+  /**
+   * The entries that there are now, each looked up when it is asked for: a slow reader holds none of them, and misses those
+   * that are dropped meanwhile.
+   */
+  *entries({ stream, tail, since = 0 }: LogQuery): Generator<LogEntry> {
+    const last = this.#sequence;
+    let after = tail === undefined ? since : Math.max(since, this.#beforeLast(tail, stream));
+    for (;;) {
+      const entry = this.#nextAfter(after, stream);
+      if (!entry || entry.sequence > last) return;
+      after = entry.sequence;
+      const { bytes, ...shown } = entry;
+      yield { ...shown, data: bytes.toString("base64"), encoding: "base64" };
+    }
   }
 
   /** What there is, then what comes, until the end of the command. */
@@ -76,17 +83,17 @@ export class CommandLog {
     const { promise: gone, resolve } = Promise.withResolvers<void>();
     const leave = () => resolve();
     signal.addEventListener("abort", leave, { once: true });
-    let { since = 0 } = query;
-    let { tail } = query;
+    let { since = 0, tail } = query;
     try {
       while (!signal.aborted) {
-        const changed = this.#changed.promise;
+        const [changed, isOver, last] = [this.#changed.promise, this.#isOver, this.#sequence];
         for (const entry of this.entries({ ...query, tail, since })) {
-          since = entry.sequence;
           yield entry;
+          if (signal.aborted) return;
         }
+        since = Math.max(since, last);
         tail = undefined;
-        if (this.#isOver) return;
+        if (isOver) return;
         await Promise.race([changed, gone]);
       }
     } finally {
@@ -105,6 +112,29 @@ export class CommandLog {
       stdoutTruncated: stdout.length > most || this.#dropped > 0,
       stderrTruncated: stderr.length > most || this.#dropped > 0,
     };
+  }
+
+  /** The first entry after a position; their numbers have no gaps. */
+  #nextAfter(position: number, stream: string | undefined): Held | undefined {
+    const [first] = this.#entries;
+    if (!first) return undefined;
+    for (let at = Math.max(0, position + 1 - first.sequence); at < this.#entries.length; at += 1) {
+      const entry = this.#entries[at];
+      if (entry && isWanted(entry, stream)) return entry;
+    }
+    return undefined;
+  }
+
+  /** The position after which there are so many entries. */
+  #beforeLast(count: number, stream: string | undefined): number {
+    let left = count;
+    for (let at = this.#entries.length - 1; at >= 0; at -= 1) {
+      const entry = this.#entries[at];
+      if (!entry || !isWanted(entry, stream)) continue;
+      if (left === 0) return entry.sequence;
+      left -= 1;
+    }
+    return 0;
   }
 
   /** Drops the oldest entries down to three quarters, so that not every further one has to. */

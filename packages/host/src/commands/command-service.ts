@@ -12,15 +12,18 @@ import {
   SandboxError,
   type TerminalSize,
 } from "@reins/runner";
-import type { Principal } from "@reins/supervisor";
+import type { Principal, Quotas } from "@reins/supervisor";
 import type { CallerAccess, CallerPlace, EndAccess, FileCaller } from "../files/caller-access.ts";
 import { FileFault } from "../files/file-fault.ts";
+import type { TenantRoom } from "../files/tenant-room.ts";
 import { reachesAll } from "../governor/session-folders.ts";
 import { type CommandOutput, type LogEntry, type LogQuery, OutputPace } from "./command-log.ts";
 import { type CommandRequest, RunningCommand, type ShownCommand } from "./running-command.ts";
 
 export interface CommandServiceOptions {
   readonly access: CallerAccess;
+  readonly quotas: Pick<Quotas, "hold">;
+  readonly room: Pick<TenantRoom, "require">;
   readonly owner: Owner;
   readonly register: ProcessRegistry;
   /** Everything that commands find in their environment. */
@@ -155,7 +158,7 @@ export class CommandService {
     this.#commands.delete(id);
   }
 
-  logs(principal: Principal, id: string, query: LogQuery): readonly LogEntry[] {
+  logs(principal: Principal, id: string, query: LogQuery): Iterable<LogEntry> {
     return this.#expect(principal, id).log.entries(query);
   }
 
@@ -194,16 +197,22 @@ export class CommandService {
     const starting = this.#starting.get(id) ?? 0;
     if (this.#isClosed || running + starting >= this.#limits.maxConcurrentProcesses)
       throw new FileFault("unavailable", "too many of your commands run; stop one, or wait");
+    const release = this.#options.quotas.hold("commands", caller.principal);
     this.#starting.set(id, starting + 1);
     try {
+      await this.#options.room.require(caller.principal);
       const command = await this.#decided(caller, request);
       this.#running.add(command);
       void command.ended.then(() => {
+        release();
         this.#running.delete(command);
         this.#forgetPace(caller.principal);
       });
       if (this.#isClosed) await command.stop();
       return command;
+    } catch (error) {
+      release();
+      throw error;
     } finally {
       const left = (this.#starting.get(id) ?? 1) - 1;
       if (left > 0) this.#starting.set(id, left);

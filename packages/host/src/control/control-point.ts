@@ -9,10 +9,9 @@ import type {
   RequestContext,
   Subject,
 } from "@reins/supervisor";
-import { delegationLimits } from "./delegation-limits.ts";
 import type { ModelCallPoint } from "./model-call.ts";
 import { beyondScope, unseenChange } from "./mutation-scope.ts";
-import type { SubjectScope } from "./scope.ts";
+import { delegationLimits, type SubjectScope } from "./scope.ts";
 
 /** The payload of AHP's `pre_action` and `post_action`, which the protocol leaves open. */
 export interface ActionPayload {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { delegationLimits } from "./delegation-limits.ts";
+import { delegationLimits } from "./scope.ts";
 
 const ALLOWANCE = { calls: 2, tokens: 100 };
 type Point = Parameters<typeof delegationLimits>[2];

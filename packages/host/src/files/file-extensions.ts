@@ -1,4 +1,5 @@
 import { CODE, type JsonObject, RpcError } from "@reins/acp";
+import { quotaRpcError } from "../sessions/sessions.ts";
 import type { FileCaller } from "./caller-access.ts";
 import { rpcFault } from "./file-fault.ts";
 import type { FileService, FoundEntry } from "./file-service.ts";
@@ -83,7 +84,7 @@ export async function serveFileMethod(
     const served = await SERVED[method]?.(files, { ...caller, session }, params);
     return { ...served };
   } catch (error) {
-    throw rpcFault(error);
+    throw rpcFault(quotaRpcError(error));
   }
 }
 

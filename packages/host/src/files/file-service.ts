@@ -6,6 +6,7 @@ import { reachesAll } from "../governor/session-folders.ts";
 import type { CallerAccess, FileCaller } from "./caller-access.ts";
 import { FileFault, onPath } from "./file-fault.ts";
 import { HeldFolder } from "./held-folder.ts";
+import { ENTRY_BYTES, type TakenRoom, type TenantRoom } from "./tenant-room.ts";
 import {
   expectVersion,
   type Precondition,
@@ -49,12 +50,14 @@ const CHUNK = 256 * 1024;
  */
 export class FileService {
   readonly #access: CallerAccess;
+  readonly #room: TenantRoom;
   readonly #limits: UploadLimits;
   /** Changes by version, one at a time for a file. */
   readonly #changes = new KeyedQueue();
 
-  constructor(access: CallerAccess, limits: Partial<UploadLimits> = {}) {
+  constructor(access: CallerAccess, room: TenantRoom, limits: Partial<UploadLimits> = {}) {
     this.#access = access;
+    this.#room = room;
     this.#limits = { ...LIMITS, ...limits };
   }
 
@@ -143,8 +146,9 @@ export class FileService {
     return this.#access.perform(access, (note) =>
       within(HeldFolder.parent(real, { make: true }), async (folder) => {
         const exclusively = <Result>(run: () => Promise<Result>) => this.#changes.run(real, run);
-        const wanted = { limits, signal, path, precondition, exclusively };
-        const { bytesWritten, hash } = await putFile(folder, basename(real), body, wanted);
+        const { bytesWritten, hash } = await this.#withRoom(caller, folder, (room) =>
+          putFile(folder, basename(real), body, { limits, signal, room, path, precondition, exclusively }),
+        );
         await folder.sync();
         note({ path: real, content_hash: hash });
         return { path, bytesWritten };
@@ -157,6 +161,7 @@ export class FileService {
     const access = await this.#access.resolve(caller, "fs/mkdir", { path: given });
     const [{ path, real } = NOWHERE] = access.targets;
     return this.#access.perform(access, async () => {
+      await this.#room.require(caller.principal, (real.split(sep).length - 1) * ENTRY_BYTES);
       await within(HeldFolder.open(real, { make: true }), (folder) => folder.sync());
       return { path };
     });
@@ -233,7 +238,9 @@ export class FileService {
       within(HeldFolder.open(real, { make: true }), async (folder) => {
         const staged = await folder.createFolder();
         try {
-          const unpacked = await unpack(staged.folder, archive, { limits: this.#limits, signal });
+          const unpacked = await this.#withRoom(caller, folder, (room) =>
+            unpack(staged.folder, archive, { limits: this.#limits, signal, room }),
+          );
           const files = [...unpacked].flatMap(([name, isFolder]) => (isFolder ? [] : [name]));
           for (let at = 0; at < files.length; at += BATCH) {
             const named = files.slice(at, at + BATCH).map((name) => join(real, name));
@@ -251,6 +258,21 @@ export class FileService {
         }
       }),
     );
+  }
+
+  /** Writes something within the room of the caller's tenant; what fails gives back what it took. */
+  async #withRoom<Result>(
+    { principal }: FileCaller,
+    folder: HeldFolder,
+    write: (room: TakenRoom) => Promise<Result>,
+  ): Promise<Result> {
+    const room = this.#room.begin(principal, folder);
+    try {
+      return await write(room);
+    } catch (error) {
+      room.release();
+      throw error;
+    }
   }
 }
 

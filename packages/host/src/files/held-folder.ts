@@ -10,6 +10,7 @@ import {
   readlink,
   rename,
   rmdir,
+  statfs,
   unlink,
 } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
@@ -151,6 +152,12 @@ export class HeldFolder {
     if (!replaces && (await this.look(name)))
       throw new FileFault("conflict", `${join(this.path, name)} is there already`);
     await rename(source, target);
+  }
+
+  /** What its file system has, and what is free of that, in bytes. */
+  async space(): Promise<{ readonly free: number; readonly total: number }> {
+    const { bavail, blocks, bsize } = await statfs(this.#own());
+    return { free: bavail * bsize, total: blocks * bsize };
   }
 
   /** Has what was done to the entries reach the disk. */

@@ -35,6 +35,7 @@ const LIMITS = { bytes: 1_000, entries: 10 };
 /** The bytes of an archive count with its headers. */
 const ARCHIVE_LIMITS = { bytes: 9_000, entries: 10 };
 const at = (...names: readonly string[]) => join(top, "in", ...names);
+const endless = { take: async () => undefined };
 const forever = () => new AbortController().signal;
 const text = (path: string) => readFile(path, "utf8");
 
@@ -47,11 +48,17 @@ function put(
   bytes: AsyncIterable<Uint8Array>,
   more: { mode?: number; signal?: AbortSignal } = {},
 ) {
-  return putFile(folder, name, bytes, { limits: LIMITS, signal: forever(), path: name, ...more });
+  return putFile(folder, name, bytes, {
+    limits: LIMITS,
+    room: endless,
+    signal: forever(),
+    path: name,
+    ...more,
+  });
 }
 
 function unpacked(...parts: readonly TarPart[]) {
-  return unpack(folder, body(tarOf(...parts)), { limits: ARCHIVE_LIMITS, signal: forever() });
+  return unpack(folder, body(tarOf(...parts)), { limits: ARCHIVE_LIMITS, room: endless, signal: forever() });
 }
 
 /** The fault of an operation, as a caller gets it. */
@@ -166,6 +173,7 @@ describe("an archive", () => {
     const bytes = Array.from(archive, (_, index) => archive.subarray(index, index + 1));
     const found = await unpack(folder, body(...bytes), {
       limits: { bytes: 9_000, entries: 3 },
+      room: endless,
       signal: forever(),
     });
     expect([...found]).toEqual([
@@ -226,6 +234,7 @@ describe("an archive", () => {
     const whole = tarOf({ name: "x", content: "y".repeat(512) });
     const cut = unpack(folder, body(whole.subarray(0, length)), {
       limits: { bytes: 9_000, entries: 9 },
+      room: endless,
       signal: forever(),
     });
     expect(await faultOf(cut)).toMatch(/^invalid: /);
@@ -236,6 +245,7 @@ describe("an archive", () => {
     const gone = new AbortController();
     gone.abort(new Error("gone"));
     const running = unpack(folder, body(tarOf({ name: "x" })), {
+      room: endless,
       limits: ARCHIVE_LIMITS,
       signal: gone.signal,
     });
@@ -262,7 +272,7 @@ describe("what was unpacked", () => {
         ),
       );
       const limits = { bytes: 9_000, entries: 9 };
-      const found = await unpack(staged.folder, archive, { limits, signal: forever() });
+      const found = await unpack(staged.folder, archive, { limits, room: endless, signal: forever() });
       const place = (path: string) =>
         faultOf(placeUnpacked(staged.folder, folder, path, found.get(path) === true));
       expect([await place("a/file"), await place("b")]).toEqual(["none", "none"]);

@@ -3,6 +3,7 @@ import { readTar, type TarKind, tarNames } from "@reins/kit";
 import { blake3Hasher } from "@reins/ledger";
 import { FileFault, onPath } from "./file-fault.ts";
 import type { HeldFolder } from "./held-folder.ts";
+import { ENTRY_BYTES, type TakenRoom } from "./tenant-room.ts";
 
 /** How much callers may send. */
 export interface UploadLimits {
@@ -16,6 +17,7 @@ export interface UploadLimits {
 interface Wanted {
   readonly limits: UploadLimits;
   readonly signal: AbortSignal;
+  readonly room: Pick<TakenRoom, "take">;
   /** Its permissions; by default those of a new file. */
   readonly mode?: number | undefined;
   /** Its path, for errors. */
@@ -48,11 +50,12 @@ export async function putFile(
   folder: HeldFolder,
   name: string,
   body: AsyncIterable<Uint8Array>,
-  { limits, signal, mode, path, precondition, exclusively = (run) => run() }: Wanted,
+  { limits, signal, room, mode, path, precondition, exclusively = (run) => run() }: Wanted,
 ): Promise<{ readonly bytesWritten: number; readonly hash: string }> {
   const before = await expectReplaceable(folder, name, path);
   expectVersion(before, precondition, path);
   const hasher = await blake3Hasher();
+  await room.take(ENTRY_BYTES);
   const made = await folder.create();
   let bytesWritten = 0;
   try {
@@ -62,6 +65,7 @@ export async function putFile(
         bytesWritten += chunk.length;
         if (bytesWritten > limits.bytes) throw tooLarge(limits);
         hasher.update(chunk);
+        await room.take(chunk.length);
         await made.file.writeFile(chunk);
       }
       const kept = before ? before.mode & 0o777 : mode;
@@ -95,7 +99,7 @@ const NOT_TAKEN: Readonly<Record<Exclude<TarKind, "file" | "folder">, string>> =
 export async function unpack(
   folder: HeldFolder,
   archive: AsyncIterable<Uint8Array>,
-  { limits, signal }: Pick<Wanted, "limits" | "signal">,
+  { limits, signal, room }: Pick<Wanted, "limits" | "signal" | "room">,
 ): Promise<ReadonlyMap<string, boolean>> {
   const unpacked = new Map<string, boolean>();
   let entries = 0;
@@ -116,11 +120,14 @@ export async function unpack(
     if (name === undefined) continue;
     const path = names.join("/");
     unpacked.set(path, isFolder);
+    if (isFolder) await room.take(ENTRY_BYTES);
     await onPath(path, async () => {
       const parent = await folder.folder(isFolder ? names : names.slice(0, -1), { make: true });
       try {
         if (!isFolder)
-          await putFile(parent, name, content, { limits, signal, mode: (mode & 0o755) | 0o600, path });
+          await putFile(parent, name, content, {
+            ...{ limits, signal, room, mode: (mode & 0o755) | 0o600, path },
+          });
       } finally {
         if (parent !== folder) await parent.close();
       }

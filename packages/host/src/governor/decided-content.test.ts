@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { contentAfter } from "./decided-content.ts";
+import { contentAfter } from "./file-access.ts";
 
 const FILE = "one\ntwo\ntwo\n$& three\n";
 const edit = (old_string: unknown, new_string: unknown, more = {}) => ({ old_string, new_string, ...more });

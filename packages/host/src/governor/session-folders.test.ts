@@ -57,6 +57,40 @@ const request = (cwd: unknown, more: Partial<FolderRequest> = {}): FolderRequest
   ...more,
 });
 
+describe("a folder of a tenant in another of its folders", () => {
+  const nested = () => join(given, "project", "inner");
+  const own = () => folders({ tenants: { acme: [nested(), given] } });
+  const beyond = (at: string) => own().beyond(principal(), at);
+
+  test("is a folder like any other, and the first of them is where relative paths start", async () => {
+    await mkdir(nested(), { recursive: true });
+    expect(await own().callerPlace(principal())).toEqual({ cwd: nested(), roots: [nested(), given] });
+    expect(await beyond(join(nested(), "file"))).toBeUndefined();
+  });
+
+  test.each([
+    ["it", () => nested()],
+    ["the folder that it lies in", () => join(given, "project")],
+  ])("leads nowhere else where a link takes the place of %s", async (_, placeOf) => {
+    await mkdir(join(other, "inner"), { recursive: true });
+    const place = placeOf();
+    await rm(place, { recursive: true, force: true });
+    await symlink(place === nested() ? join(other, "inner") : other, place);
+    expect(await realpath(nested())).toBe(join(other, "inner"));
+    expect(await beyond(join(other, "inner", "file"))).toContain("not in a folder");
+    expect(await own().callerPlace(principal())).toEqual({ cwd: given, roots: [given] });
+    await expect(own().admit(request(nested()))).rejects.toThrow("is not in a folder");
+  });
+
+  test("may be reached by a link that the operator made beside them", async () => {
+    await mkdir(nested(), { recursive: true });
+    await symlink(given, join(base, "linked"));
+    const linked = folders({ tenants: { acme: [join(base, "linked"), join(base, "linked/project")] } });
+    const roots = [given, join(given, "project")];
+    expect(await linked.callerPlace(principal())).toEqual({ cwd: given, roots });
+  });
+});
+
 describe("the folders of a session", () => {
   test("are those that lie in what the tenant was given, by where they really are", async () => {
     await symlink(join(given, "project"), join(given, "link"));

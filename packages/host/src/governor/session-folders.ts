@@ -117,7 +117,8 @@ export class SessionFolders {
   async callerPlace(
     principal: Principal,
   ): Promise<{ readonly cwd: string; readonly roots: readonly string[] }> {
-    const roots = await realAll([await this.defaultFor(principal), ...(await this.#given(principal.tenant))]);
+    const { tenant } = principal;
+    const roots = await this.#rootsIn([await this.defaultFor(principal), ...(await this.#given(tenant))]);
     const [cwd] = roots;
     if (cwd !== undefined) return { cwd, roots: [...new Set(roots)] };
     throw new RpcError(CODE.notFound, `no folder of the tenant ${principal.tenant} is there`);
@@ -211,7 +212,26 @@ export class SessionFolders {
   }
 
   async #realRoots(tenant: string): Promise<readonly string[]> {
-    return realAll(await this.#given(tenant));
+    return this.#rootsIn(await this.#given(tenant));
+  }
+
+  /**
+   * Where given folders really lie. One that lies in another that was given is not followed out of that: whoever works
+   * there can put a link in its place.
+   */
+  async #rootsIn(given: readonly string[]): Promise<readonly string[]> {
+    const { workspace = [], tenants = {} } = this.#options;
+    const all = new Set([...given, ...Object.values(tenants).flat()].concat(workspace));
+    const places = (await Promise.all([...all].map(placeOf))).flatMap((place) => place ?? []);
+    const isKept = ({ path, at, real }: Place) =>
+      places.every(
+        (other) =>
+          other.path === path ||
+          holds(other.real, real) ||
+          ![path, at].some((name) => holds(other.path, name) || holds(other.real, name)),
+      );
+    const roots = [...new Set(given)].map((folder) => places.find(({ path }) => path === folder));
+    return roots.flatMap((place) => (place && isKept(place) ? [place.real] : []));
   }
 
   /** Records that a session was refused, and returns the error. */
@@ -280,6 +300,21 @@ async function isSystem(real: string, look: Look): Promise<boolean> {
     if (found && own && own.dev !== root?.dev && own.dev === found.dev) return true;
   }
   return showsKernel(real);
+}
+
+/** A folder as it was given, where its name really lies, and where it leads. */
+interface Place {
+  readonly path: string;
+  readonly at: string;
+  readonly real: string;
+}
+
+async function placeOf(path: string): Promise<Place | undefined> {
+  const places = [path, dirname(path)].map((one) => realpath(one).catch(() => undefined));
+  const [real, parent] = await Promise.all(places);
+  return real === undefined || parent === undefined
+    ? undefined
+    : { path, at: join(parent, basename(path)), real };
 }
 
 async function realAll(folders: readonly string[]): Promise<readonly string[]> {

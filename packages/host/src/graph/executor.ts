@@ -46,6 +46,8 @@ export interface ActionCall {
     name: string,
     effect: (begin: (mayRepeat: boolean) => Promise<boolean>) => Promise<Value>,
   ) => Promise<Value>;
+  /** Does something that stores what came of it, again and again where there is no room for that, until Reins stops. */
+  readonly untilRoom: <Value>(act: () => Promise<Value>) => Promise<Value>;
   /** Changes what is known of the action. */
   readonly note: (details: Pick<ActionDetails, "childSession" | "approval">) => void;
   /** Reports that a person is waited for, and with `undefined` that none is. */

@@ -4,6 +4,7 @@ import {
   type Graph,
   type GraphAction,
   hasEnded,
+  MOST_ACTIONS,
   type ProjectedRun,
   ProtocolError,
   projectRun,
@@ -60,6 +61,32 @@ export interface RunProgress {
   readonly details: readonly (readonly [action: string, details: ActionDetails])[];
 }
 
+/**
+ * Where a run is in its life.
+ * - `open`: it goes on, or is about to begin.
+ * - `ending`: its end is being stored; it is shown once that is.
+ * - `over`: it has ended.
+ * - `reopening`: that it continues is being stored.
+ * - `forgotten`: it is being deleted, with what it stored.
+ */
+type RunPhase = "open" | "ending" | "over" | "reopening" | "forgotten";
+
+/** The phases that may follow each. Whatever changes a run takes one of these steps, or finds that it cannot. */
+const NEXT: Readonly<Record<RunPhase, readonly RunPhase[]>> = {
+  open: ["ending"],
+  ending: ["over"],
+  over: ["reopening", "forgotten"],
+  reopening: ["open", "over"],
+  forgotten: ["over"],
+};
+
+/** How a run ended. */
+export interface RunEnd {
+  readonly status: Status;
+  readonly endedAt: string;
+  readonly reason?: string | undefined;
+}
+
 /** What changed in a run: an action, or the run itself. */
 export type GraphRunListener = (run: GraphRun, action: string | undefined) => void;
 
@@ -70,10 +97,14 @@ export class GraphRun {
   readonly writing = new Set<Promise<unknown>>();
   readonly #onChange: GraphRunListener;
   readonly #states: Map<string, ActionState>;
+  /** Its actions, and those of revisions that are on their way. */
+  readonly #ids: Set<string>;
   readonly #details: Map<string, ActionDetails>;
+  #phase: RunPhase;
+  /** How it stands while it is not over, and how it ended last. */
   #status: Status;
   #reason: string | undefined;
-  #endedAt: string | undefined;
+  #end: RunEnd | undefined;
   #waitsFor: WaitsFor | undefined;
   #reopened: number;
   #controls: number;
@@ -86,14 +117,17 @@ export class GraphRun {
   ) {
     this.declared = declared;
     this.#onChange = onChange;
-    this.#status = progress.status;
-    this.#reason = progress.reason;
-    this.#endedAt = progress.ended_at;
+    const { status, reason, ended_at: endedAt } = progress;
+    this.#status = status;
+    this.#reason = reason;
+    this.#end = endedAt === undefined ? undefined : { status, reason, endedAt };
+    this.#phase = this.#end ? "over" : "open";
     this.#waitsFor = progress.waitsFor;
     this.#reopened = progress.reopened ?? 0;
     this.#controls = progress.controls ?? 0;
     this.#states = new Map(progress.actions.map((state) => [state.id, state]));
     this.#details = new Map(progress.details);
+    this.#ids = new Set(this.graph.actions.map(({ id }) => id));
   }
 
   get id(): string {
@@ -110,7 +144,12 @@ export class GraphRun {
   }
 
   get isOver(): boolean {
-    return this.#endedAt !== undefined;
+    return this.#phase !== "open" && this.#phase !== "ending";
+  }
+
+  /** How it ended, if it is over. */
+  get ended(): RunEnd | undefined {
+    return this.isOver ? this.#end : undefined;
   }
 
   get states(): ReadonlyMap<string, ActionState> {
@@ -124,7 +163,7 @@ export class GraphRun {
   }
 
   get standing(): { readonly status: Status; readonly waitsFor?: WaitsFor | undefined } {
-    return { status: this.#status, waitsFor: this.isOver ? undefined : this.#waitsFor };
+    return this.ended ? { status: this.ended.status } : { status: this.#status, waitsFor: this.#waitsFor };
   }
 
   /** Whether the model decides what comes next. */
@@ -138,17 +177,31 @@ export class GraphRun {
   }
 
   get reason(): string | undefined {
-    return this.#reason;
+    return this.ended ? this.ended.reason : this.#reason;
   }
 
-  /** Counts a decision or a revision: its journal keeps them all. Throws where there were too many. */
-  countControl(): void {
+  /**
+   * Counts a decision or a revision, until what is returned is called: its journal keeps them all. Throws where there were
+   * too many.
+   */
+  countControl(): () => void {
     if (this.#controls >= MOST_CONTROLS)
       throw new ProtocolError(
         "state",
         `the run ${this.id} was changed ${MOST_CONTROLS} times, which is the most`,
       );
     this.#controls += 1;
+    return () => {
+      this.#controls -= 1;
+    };
+  }
+
+  /** Counts the actions of a revision. Throws where the run would have too many. */
+  countActions(actions: readonly GraphAction[]): void {
+    const ids = new Set([...this.#ids, ...actions.map(({ id }) => id)]);
+    if (ids.size > MOST_ACTIONS)
+      throw new ProtocolError("graph", `with this revision the run has more than ${MOST_ACTIONS} actions`);
+    for (const id of ids) this.#ids.add(id);
   }
 
   action(id: string): GraphAction | undefined {
@@ -166,17 +219,19 @@ export class GraphRun {
       ...{ run, session, startedAt, carrier, declaration, violations },
       ...this.standing,
       graph: this.graph,
-      reason: this.#reason,
+      reason: this.reason,
       states: this.#states,
       records: this.#details,
-      endedAt: this.#endedAt,
+      endedAt: this.ended?.endedAt,
     });
   }
 
-  /** How it is stored. */
+  /** How it is stored: as it will be once what is being stored is. */
   get progress(): RunProgress {
+    const end = this.#phase === "open" || this.#phase === "reopening" ? undefined : this.#end;
+    const { status, reason, endedAt } = end ?? { status: this.#status, reason: this.#reason };
     return {
-      ...{ status: this.#status, reason: this.#reason, ended_at: this.#endedAt, waitsFor: this.#waitsFor },
+      ...{ status, reason, ended_at: endedAt, waitsFor: end ? undefined : this.#waitsFor },
       ...{ reopened: this.#reopened, controls: this.#controls },
       actions: [...this.#states.values()].map(withoutOutput),
       details: [...this.#details],
@@ -204,7 +259,7 @@ export class GraphRun {
 
   /** Takes how the run stands from the scheduler. */
   stand(change: Extract<RunChange, { readonly run: Status }>): void {
-    if (this.isOver) return;
+    if (this.#phase !== "open") return;
     this.#status = change.run;
     this.#waitsFor = change.waitsFor;
     this.#callsModel = change.callsModel;
@@ -227,24 +282,66 @@ export class GraphRun {
     this.#onChange(this, undefined);
   }
 
-  /** Ends it. */
-  end(status: Status, endedAt: string, reason?: string): void {
-    if (this.isOver) return;
-    this.#status = status;
-    this.#reason = reason;
-    this.#endedAt = endedAt;
-    this.#waitsFor = undefined;
+  /** Ends it where nothing has to be stored first. */
+  end(end: RunEnd): void {
+    if (!this.begins("ending")) return;
+    this.ending(end);
+    this.over();
+  }
+
+  /** Takes the end that is about to be stored. */
+  ending(end: RunEnd): void {
+    this.#enter("ending");
+    this.#end = end;
+  }
+
+  /** Shows its end, or that it stays ended. */
+  over(): void {
+    if (this.#phase === "reopening") this.#reopened -= 1;
+    this.#enter("over");
     this.#onChange(this, undefined);
   }
 
-  /** Continues one that has ended. */
-  reopen(): void {
+  /** Prepares to continue one that failed or is blocked. Throws for another, and for one that is being forgotten. */
+  reopening(): void {
+    const status = this.ended?.status;
+    if (!this.begins("reopening") || (status !== "failed" && status !== "blocked"))
+      throw new ProtocolError("state", `the run ${this.id} is over`);
+    this.#enter("reopening");
     this.#reopened += 1;
     this.#status = "running";
     this.#reason = undefined;
-    this.#endedAt = undefined;
+    this.#waitsFor = undefined;
     this.#callsModel = false;
+  }
+
+  /** Shows that it continues. */
+  open(): void {
+    this.#enter("open");
     this.#onChange(this, undefined);
+  }
+
+  /** Prepares to be forgotten; false for one that is not over. */
+  forget(): boolean {
+    if (!this.begins("forgotten")) return false;
+    this.#enter("forgotten");
+    return true;
+  }
+
+  /** Whether a change of its phase is being stored, which stores everything else with it. */
+  get isChanging(): boolean {
+    return this.#phase === "ending" || this.#phase === "reopening";
+  }
+
+  /** Whether a phase may come next. */
+  begins(phase: RunPhase): boolean {
+    return NEXT[this.#phase].includes(phase);
+  }
+
+  #enter(phase: RunPhase): void {
+    if (!this.begins(phase))
+      throw new Error(`the run ${this.id} is ${this.#phase}, after which it is never ${phase}`);
+    this.#phase = phase;
   }
 }
 

@@ -220,14 +220,17 @@ export class GraphRuns {
     const release = this.#store.reserve(principal);
     try {
       await this.#preparation.validate(run);
-      if (!(await this.#store.create(run, origin.turnOf?.(place.run_id))))
-        throw new ProtocolError("state", `there is a run ${place.run_id} already`);
+      const create = async () => {
+        if (!(await this.#store.create(run, origin.turnOf?.(place.run_id))))
+          throw new ProtocolError("state", `there is a run ${place.run_id} already`);
+      };
       const show = () => this.#display.begin(run);
       if (graph.isPlan || graph.actions.length === 0) {
+        await create();
         await show();
-        run.end(graph.isPlan ? "pending" : "completed", now());
+        run.end({ status: graph.isPlan ? "pending" : "completed", endedAt: now() });
         await Promise.all([this.#store.flush(), this.#display.reported(run)]);
-      } else await this.#orchestrator.start(run, show);
+      } else await this.#orchestrator.start(run, create, show);
       return run;
     } catch (error) {
       if (!this.#store.active.has(run.key)) await this.#forget(run);
@@ -264,7 +267,7 @@ export class GraphRuns {
 
   /** Cancels the runs of sessions that have ended, or were killed. */
   endRuns(sessions: readonly string[], tenant?: string): void {
-    for (const run of this.#store.active.values()) {
+    for (const run of this.#orchestrator.underWay) {
       const isOwn = tenant === undefined || run.declared.tenant === tenant;
       if (isOwn && sessions.includes(run.declared.session))
         this.#orchestrator.cancel(run).catch(this.#options.onError);

@@ -68,6 +68,7 @@ export async function attemptAction(
   ports: AttemptPorts,
 ): Promise<Attempt> {
   const { action, signal } = request;
+  let made: ActionAttempt | undefined;
   try {
     const { executor, call } = await ports.prepare(run, request);
     const planned = await executor.plan(call);
@@ -76,7 +77,7 @@ export async function attemptAction(
       ...(call.input && { input: call.input }),
       ...(call.prompt !== undefined && { prompt: call.prompt }),
     });
-    const made = new ActionAttempt({ run, scope, executor, call, planned, ports });
+    made = new ActionAttempt({ run, scope, executor, call, planned, ports });
     try {
       return await made.make(earlier, signal);
     } finally {
@@ -84,7 +85,9 @@ export async function attemptAction(
     }
   } catch (error) {
     if (ports.isStopping()) return never();
-    return { kind: "failed", reason: shownReason(action, reasonOf(error)) };
+    // What was done is done, also where nothing can be said of it: no policy repeats that.
+    const isUnknown = made?.hasActed === true;
+    return { kind: "failed", reason: shownReason(action, reasonOf(error)), isUnknown };
   }
 }
 
@@ -119,6 +122,8 @@ class ActionAttempt {
   readonly #name: string;
   /** The verdict that allowed it. */
   #entry: string | undefined;
+  /** Whether something may have been done that only repeats where its executor may. */
+  hasActed = false;
 
   constructor(parts: AttemptParts) {
     this.#parts = parts;
@@ -126,8 +131,7 @@ class ActionAttempt {
   }
 
   async make(earlier: EarlierAttempt, signal: AbortSignal): Promise<Attempt> {
-    const { planned, ports } = this.#parts;
-    const { run, call } = this.#parts;
+    const { planned, ports, run, call, executor } = this.#parts;
     if (earlier.performed) {
       await this.#decidedBefore({});
       return this.#completed(earlier.performed, signal);
@@ -149,6 +153,7 @@ class ActionAttempt {
     let performed: PerformedAction;
     try {
       signal.throwIfAborted();
+      this.hasActed = !mayRepeat(executor, call.action);
       performed = await planned.perform(given, signal);
     } catch (error) {
       if (ports.isStopping()) return never();
@@ -305,12 +310,15 @@ class ActionAttempt {
     const { run, call, planned, ports } = this.#parts;
     const { place, action } = call;
     const reason = outcome === "failed" ? shownReason(action, why) : why;
+    const { untilRoom } = call;
     const artifact =
-      performed && action.result.store_full ? await ports.artifacts.put(textOf(performed.output)) : undefined;
+      performed && action.result.store_full
+        ? await untilRoom(() => ports.artifacts.put(textOf(performed.output)))
+        : undefined;
     const { tokens, cost } = performed?.usage ?? {};
     const usage = { ...(tokens !== undefined && { tokens }), ...(cost !== undefined && { cost }) };
     const completion = { tool: planned.tool, entry: this.#entry, outcome, enforcement: "performed" } as const;
-    const draft = await settleAction(place, completion);
+    const draft = await untilRoom(() => settleAction(place, completion));
     // The verdict of an earlier process is not open here any more.
     const verdict = draft.payload.verdict ?? this.#entry ?? null;
     const entry: Draft = {

@@ -144,10 +144,12 @@ async function decideAndPerform<Performed extends PerformedAction>(
   }
   const given = enforced.kind === "modified" ? enforced.arguments : planned.arguments;
   const end = (outcome: string) =>
-    complete(place, {
-      ...{ tool: planned.tool, entry: enforced.verdict.entry, outcome },
-      enforcement: "performed",
-    });
+    call.untilRoom(() =>
+      complete(place, {
+        ...{ tool: planned.tool, entry: enforced.verdict.entry, outcome },
+        enforcement: "performed",
+      }),
+    );
   if (!(await begin())) {
     await end("unknown");
     return { output: UNKNOWN_OUTCOME, isError: true, isUnknown: true };

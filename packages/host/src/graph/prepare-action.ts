@@ -101,7 +101,16 @@ export class ActionPreparation {
   /** Chooses who executes an attempt, and resolves what its action refers to. */
   async prepare(
     run: GraphRun,
-    { action, states, key, iteration, waits, takeTokens, signal: canceled }: AttemptRequest,
+    {
+      action,
+      states,
+      key,
+      iteration,
+      waits,
+      takeTokens,
+      signal: canceled,
+      untilRoom,
+    }: AttemptRequest & Pick<ActionCall, "untilRoom">,
     scope: RunScope,
   ): Promise<{ readonly executor: RunExecutor; readonly call: ActionCall }> {
     const { references } = this.#ports;
@@ -130,7 +139,7 @@ export class ActionPreparation {
     return {
       executor,
       call: {
-        ...{ run: run.id, action, place, prompt, context, key, takeTokens, canceled },
+        ...{ run: run.id, action, place, prompt, context, key, takeTokens, canceled, untilRoom },
         effectKey: `${run.key}/${action.id}/${iteration}`,
         input: isRecord(resolved) ? resolved : undefined,
         // No id has a slash: an attempt never has the name of a step of another one.

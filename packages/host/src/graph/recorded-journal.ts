@@ -1,10 +1,19 @@
 import { type EngineEnd, type JournaledRun, type RunJournal, StoreJournal } from "@reins/graph";
 import { errorMessage, exponentialBackoff, sleep, systemClock } from "@reins/kit";
 import type { Draft } from "@reins/ledger";
-import { StoreError } from "@reins/store";
+import { type Change, StoreError } from "@reins/store";
 import { type Harness, VaultError } from "@reins/supervisor";
+import { isFull } from "../log/backlog.ts";
 
-export interface RecordedJournalOptions {
+/** What changes with the journal of a run: in the same commit, and for all to see once that is stored. */
+export interface RunTransition {
+  readonly changes: () => readonly Change<unknown>[];
+  readonly stored: () => Promise<void> | void;
+  /** Called when it is not stored, for good. */
+  readonly undo: () => void;
+}
+
+export interface RecordedJournalOptions<Result> {
   readonly harness: Pick<Harness, "record" | "store" | "vault">;
   /** Whether a run is to last: what others store is not waited for on the disk. */
   readonly isDurable: (run: string) => boolean;
@@ -12,6 +21,10 @@ export interface RecordedJournalOptions {
   readonly stopping: AbortSignal;
   /** Called when a run has to wait until something of it can be stored, and with `undefined` when it is. */
   readonly onWait: (run: string, reason: string | undefined) => void;
+  /** What the end of a run changes. */
+  readonly ending?: (run: string, end: EngineEnd<Result>) => Promise<RunTransition>;
+  /** What a value changes that reopens a run. Rejects where the run is not reopened by it. */
+  readonly reopening?: (run: string, value: unknown) => Promise<RunTransition>;
 }
 
 const AGAIN = { firstMs: 250, mostMs: 5_000 };
@@ -24,12 +37,12 @@ export class RecordedJournal<Input, Result>
   extends StoreJournal<Input, Result>
   implements RunJournal<Input, Result>
 {
-  readonly #options: RecordedJournalOptions;
+  readonly #options: RecordedJournalOptions<Result>;
   readonly #drafts = new Map<string, readonly Draft[]>();
   /** Settles when the write that a run waits for is over. */
   readonly #waiting = new Map<string, Promise<void>>();
 
-  constructor(options: RecordedJournalOptions) {
+  constructor(options: RecordedJournalOptions<Result>) {
     super(options.harness.store, options.harness.vault);
     this.#options = options;
   }
@@ -67,12 +80,36 @@ export class RecordedJournal<Input, Result>
     }
   }
 
-  override end(run: string, end: EngineEnd<Result>): Promise<void> {
-    return this.#untilStored(run, () => super.end(run, end));
+  override async end(run: string, end: EngineEnd<Result>): Promise<void> {
+    const transition = await this.#options.ending?.(run, end);
+    await this.#change([this.ending(run, end)], transition, (commit) => this.#untilStored(run, commit));
+  }
+
+  override async reopen(run: string, name: string, value: unknown): Promise<void> {
+    const transition = await this.#options.reopening?.(run, value);
+    // Where there is no room it is refused, as a new run is.
+    await this.#change(this.reopening(run, name, value), transition, (commit) => commit());
   }
 
   override cancel(run: string): Promise<void> {
     return this.#untilStored(run, () => super.cancel(run));
+  }
+
+  /** Does something about a run that stores what came of it, again and again where there is no room for that. */
+  async untilRoom<Value>(run: string, act: () => Promise<Value>): Promise<Value> {
+    const { stopping, onWait } = this.#options;
+    for (let failures = 0; ; ) {
+      try {
+        const value = await act();
+        if (failures > 0) onWait(run, undefined);
+        return value;
+      } catch (error) {
+        if (!isRetryable(error) || stopping.aborted) throw error;
+        failures += 1;
+        onWait(run, waitingFor(error));
+        await sleep(exponentialBackoff(AGAIN, failures), systemClock, stopping);
+      }
+    }
   }
 
   /** Writes until that succeeds. What a run writes meanwhile waits behind it, so that the order stays. */
@@ -97,11 +134,27 @@ export class RecordedJournal<Input, Result>
     }
   }
 
+  async #change(
+    changes: readonly Change<unknown>[],
+    transition: RunTransition | undefined,
+    store: (commit: () => Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    try {
+      await store(async () => {
+        await this.#options.harness.store.commit([...changes, ...(transition?.changes() ?? [])]);
+      });
+    } catch (error) {
+      transition?.undo();
+      throw error;
+    }
+    await transition?.stored();
+  }
+
   async #again(run: string, write: () => Promise<void>, first: unknown): Promise<void> {
     const { stopping, onWait } = this.#options;
     let error = first;
     for (let failures = 1; ; failures += 1) {
-      onWait(run, `it waits until it can be stored: ${errorMessage(error)}`);
+      onWait(run, waitingFor(error));
       await sleep(exponentialBackoff(AGAIN, failures), systemClock, stopping);
       try {
         await write();
@@ -115,6 +168,10 @@ export class RecordedJournal<Input, Result>
   }
 }
 
+function waitingFor(error: unknown): string {
+  return `it waits until it can be stored: ${errorMessage(error)}`;
+}
+
 function isRetryable(error: unknown): boolean {
-  return error instanceof StoreError && error.retryable;
+  return (error instanceof StoreError && error.retryable) || isFull(error);
 }

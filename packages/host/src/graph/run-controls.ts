@@ -47,20 +47,14 @@ export class RunControls {
 
   /** Cancels a run, or some of its actions. */
   async cancel(run: GraphRun, actions?: readonly string[]): Promise<GraphRun> {
-    const { store, orchestrator } = this.#options;
+    const { orchestrator } = this.#options;
     if (run.isOver) throw new ProtocolError("state", `the run ${run.id} is over`);
-    if (run.graph.isPlan || !store.active.has(run.key)) {
-      run.end("canceled", new Date().toISOString(), "it was canceled");
-      await store.flush();
-      return run;
-    }
     if (actions && actions.length > 0) {
       for (const id of actions)
         if (!run.action(id)) throw new ProtocolError("state", `run ${run.id} has no action ${id}`);
       return orchestrator.send(run, { kind: "cancel", actions, reason: "it was canceled" });
     }
-    await orchestrator.cancel(run);
-    return run;
+    return orchestrator.cancel(run);
   }
 
   /** Decides what becomes of an action that failed or was blocked. It answers no approval. */

@@ -1,6 +1,7 @@
 import {
   type AttemptRequest,
   type Control,
+  type EngineEnd,
   hasEnded,
   JournalEngine,
   ProtocolError,
@@ -11,14 +12,14 @@ import {
   sendControl,
 } from "@reins/graph";
 import { errorMessage, isRecord, settlesWithin } from "@reins/kit";
-import type { Harness } from "@reins/supervisor";
+import { type Harness, SupervisorError } from "@reins/supervisor";
 import type { Summarize } from "./agent-executors.ts";
 import type { DurableEngine, OpenDurableEngine } from "./durable-engine.ts";
-import type { PerformedAction } from "./executor.ts";
+import type { ActionCall, PerformedAction } from "./executor.ts";
 import { type GraphRun, runKey } from "./graph-run.ts";
 import { allowedName, attemptAction, type EarlierAttempt, performedName } from "./perform-action.ts";
 import { type ActionPreparation, CHILD } from "./prepare-action.ts";
-import { RecordedJournal } from "./recorded-journal.ts";
+import { RecordedJournal, type RunTransition } from "./recorded-journal.ts";
 import type { RunStore } from "./run-store.ts";
 import type { SealedArtifacts } from "./sealed-artifacts.ts";
 import type { RunDisplay } from "./show-run.ts";
@@ -41,7 +42,7 @@ export interface RunOrchestratorOptions {
   readonly calls?: number | undefined;
   /** Opens what carries durable runs; without one the embedded engine does. */
   readonly openDurable?: OpenDurableEngine | undefined;
-  /** Called when a run begins or continues; what it returns, when it ends. */
+  /** Called before a run begins or continues; what it returns, when it is over. */
   readonly register: (run: GraphRun) => Promise<() => void>;
   /**
    * Ends the child sessions that a run left open in an earlier process, by their keys, and records that the outcome of what
@@ -65,7 +66,7 @@ const GRACE_MS = 2_000;
 /** The most characters that the results of all attempts of a run have together: its journal keeps them until it is over. */
 const MOST_KEPT = 32 << 20;
 
-/** Has runs scheduled by an engine, and each attempt decided, performed and recorded. */
+/** Has runs scheduled by the embedded engine, and each attempt decided, performed and recorded. */
 export class RunOrchestrator {
   readonly #options: RunOrchestratorOptions;
   readonly #journal: RecordedJournal<RunKey, RunResult>;
@@ -74,10 +75,10 @@ export class RunOrchestrator {
   readonly #stop = new AbortController();
   /** Effects that are under way. */
   readonly #performing = new Set<Promise<unknown>>();
-  /** Runs that are about to begin, or to continue, by key. What changes one waits for that: none begins after its cancel. */
-  readonly #beginning = new Map<string, Promise<void>>();
-  /** Cancels that are not stored yet, by run. */
-  readonly #canceling = new Map<string, Promise<unknown>>();
+  /** Runs that are about to begin. What changes one waits for that: none begins after its cancel. */
+  readonly #beginning = new Map<string, Promise<unknown>>();
+  /** The runs that are registered: all that are under way, also those that are about to be. */
+  readonly #registered = new Map<GraphRun, () => void>();
 
   constructor(options: RunOrchestratorOptions) {
     this.#options = options;
@@ -86,9 +87,11 @@ export class RunOrchestrator {
     const journal = new RecordedJournal<RunKey, RunResult>({
       ...{ harness, stopping: this.#stop.signal, onWait },
       isDurable: (run) => store.active.get(run)?.graph.isDurable ?? true,
+      ending: (run, end) => this.#ending(run, end),
+      reopening: (run) => this.#reopening(run),
     });
-    this.#journal = journal;
     const orchestrate = (key: RunKey, scope: RunScope) => this.#orchestrate(key, scope);
+    this.#journal = journal;
     this.#embedded = new JournalEngine({ orchestrate, journal });
     const parts = { orchestrate, journal, seal: harness.vault, origin: harness.ledger.origin };
     this.#durable = openDurable?.({ ...parts, onWait, onError });
@@ -114,50 +117,51 @@ export class RunOrchestrator {
     await (this.#durable ?? this.#embedded).resume();
   }
 
-  /** Runs a graph that was validated and stored, once it was shown. One that cannot begin has failed. */
-  async start(run: GraphRun, show: () => Promise<void>): Promise<void> {
-    const { active } = this.#options.store;
-    active.set(run.key, run);
-    const beginning = show().then(() => this.#start(run));
-    this.#begins(run, beginning);
-    try {
-      await beginning;
-    } catch (error) {
-      active.delete(run.key);
-      abandon(run, `it could not begin: ${errorMessage(error)}`);
-      throw error;
-    }
+  /** Runs a graph that was validated, once it is stored and shown. One that is stored and cannot begin has failed. */
+  async start(run: GraphRun, create: () => Promise<void>, show: () => Promise<void>): Promise<void> {
+    const { key } = run;
+    const beginning = this.#begin(run, create, show);
+    // Of several that are to have the same id, all but one are refused.
+    const all = Promise.allSettled([this.#beginning.get(key), beginning]).then(() => {
+      if (this.#beginning.get(key) === all) this.#beginning.delete(key);
+    });
+    this.#beginning.set(key, all);
+    return beginning;
   }
 
-  /** Cancels a run; resolves when it is over. */
-  async cancel(run: GraphRun): Promise<void> {
-    await this.#begun(run);
-    const engine = this.#engineOf(run);
-    const canceling = engine.cancel(run.key);
-    this.#canceling.set(run.key, canceling);
-    await canceling.finally(() => this.#canceling.delete(run.key));
+  /** The runs that are under way, or about to be. */
+  get underWay(): readonly GraphRun[] {
+    return [...this.#registered.keys()];
+  }
+
+  /** Cancels a run; resolves when it is over. One that is about to be ends as it does. */
+  async cancel(run: GraphRun): Promise<GraphRun> {
+    await this.#beginning.get(run.key);
+    const current = this.#options.store.active.get(run.key) ?? run;
+    const engine = this.#engineOf(current);
+    await engine.cancel(run.key);
     await engine.ended(run.key).catch(() => undefined);
+    return current;
   }
 
   /** Sends a control to a run; one that has failed or is blocked continues with it. */
   async send(run: GraphRun, control: Control): Promise<GraphRun> {
-    const { store } = this.#options;
-    await this.#begun(run);
-    const { status } = run.standing;
-    const { reason, isOver: wasOver } = run;
-    run.countControl();
-    if (wasOver) {
-      // One that is continued counts among those that are open.
-      store.reserve(run.declared.principal)();
-      store.active.set(run.key, run);
-      run.reopen();
-    }
-    const sending = sendControl(this.#engineOf(run), run.key, control);
-    if (wasOver) this.#begins(run, sending);
-    if (await sending) return run;
-    if (wasOver) run.end(status, now(), reason);
-    store.active.delete(run.key);
-    throw new ProtocolError("state", `the run ${run.id} is over`);
+    await this.#beginning.get(run.key);
+    this.#stop.signal.throwIfAborted();
+    return this.#options.store.changing(run, async (current) => {
+      if (!current) throw new SupervisorError("not_found", `there is no run ${run.id}`);
+      // Others may have been revised into it since this was checked.
+      if (control.kind === "revise") current.countActions(control.graph.actions);
+      const uncount = current.countControl();
+      try {
+        if (await sendControl(this.#engineOf(current), current.key, control)) return current;
+      } catch (error) {
+        uncount();
+        throw error;
+      }
+      uncount();
+      throw new ProtocolError("state", `the run ${current.id} is over`);
+    });
   }
 
   /** Stops: effects that are under way have a moment to end, and durable runs are continued by the next process. */
@@ -176,13 +180,34 @@ export class RunOrchestrator {
     return (graph.isDurable ? this.#durable : undefined) ?? this.#embedded;
   }
 
-  #begins({ key }: GraphRun, beginning: Promise<unknown>): void {
-    const over = () => void this.#beginning.delete(key);
-    this.#beginning.set(key, beginning.then(over, over));
+  async #begin(run: GraphRun, create: () => Promise<void>, show: () => Promise<void>): Promise<void> {
+    const { active } = this.#options.store;
+    await this.#register(run);
+    try {
+      await create();
+      active.set(run.key, run);
+      try {
+        await show();
+        await this.#start(run);
+      } catch (error) {
+        active.delete(run.key);
+        abandon(run, `it could not begin: ${errorMessage(error)}`);
+        throw error;
+      }
+    } catch (error) {
+      this.#unregister(run);
+      throw error;
+    }
   }
 
-  async #begun({ key }: GraphRun): Promise<void> {
-    await this.#beginning.get(key);
+  async #register(run: GraphRun): Promise<void> {
+    if (this.#registered.has(run)) return;
+    this.#registered.set(run, await this.#options.register(run));
+  }
+
+  #unregister(run: GraphRun): void {
+    this.#registered.get(run)?.();
+    this.#registered.delete(run);
   }
 
   async #start(run: GraphRun): Promise<void> {
@@ -202,16 +227,16 @@ export class RunOrchestrator {
   }
 
   async #orchestrate({ tenant, run: id }: RunKey, scope: RunScope): Promise<RunResult> {
-    const { store, preparation, onError, parallel = PARALLEL, calls = MOST_CALLS } = this.#options;
+    const { store, preparation, parallel = PARALLEL, calls = MOST_CALLS } = this.#options;
     const run = store.active.get(runKey(tenant, id)) ?? (await store.find(tenant, id));
     if (!run) throw new Error(`there is no run ${id}`);
+    if (run.ended) throw new Error(`the run ${id} is over`);
     store.active.set(run.key, run);
     const earlier = (await this.#journal.load(run.key))?.entries ?? new Map<string, unknown>();
-    if (run.isOver) run.reopen();
     // The parts of an attempt are in its result, too.
     const results = [...earlier].filter(([name]) => !/^(?:part|performed)\/.+\//.test(name));
     const kept = { size: results.reduce<number>((sum, [, value]) => sum + sizeOf(value), 0) };
-    const unregister = await this.#options.register(run);
+    await this.#register(run);
     const result = await runGraph(run.declared.graph, scope, {
       ...{ parallel, calls, ...(await preparation.traits(run)) },
       attempt: async (request) => {
@@ -226,16 +251,67 @@ export class RunOrchestrator {
         else if ("graph" in changed) run.revise(changed.graph);
         else run.stand(changed);
       },
-    }).finally(unregister);
+    });
     if (this.#stop.signal.aborted) return result;
     await Promise.allSettled(run.writing);
-    if (earlier.size > 0) await this.#options.settleEarlier(run, childrenIn(earlier));
-    run.end(result.status, now(), result.reason);
-    // What cannot be stored now is stored later.
-    await store.flush().catch(onError);
-    store.active.delete(run.key);
-    await this.#options.onOver(run);
+    if (earlier.size > 0)
+      await this.#journal.untilRoom(run.key, () => this.#options.settleEarlier(run, childrenIn(earlier)));
     return result;
+  }
+
+  /** The engine stores the end of a run: it is shown with that, and what the run held is released before anything follows. */
+  async #ending(key: string, end: EngineEnd<RunResult>): Promise<RunTransition> {
+    const { store, onOver } = this.#options;
+    const run = store.active.get(key);
+    if (!run) return UNCHANGED;
+    const endedAt = now();
+    if (end.state === "failed") account(run, end.error);
+    run.ending(
+      end.state === "ended"
+        ? { status: end.result.status, reason: end.result.reason, endedAt }
+        : { status: "failed", reason: end.error, endedAt },
+    );
+    return {
+      changes: () => [store.changeOf(run)],
+      stored: async () => {
+        store.active.delete(key);
+        this.#unregister(run);
+        run.over();
+        await onOver(run);
+      },
+      undo: () => this.#unregister(run),
+    };
+  }
+
+  /** The engine stores that a run continues after its end. */
+  async #reopening(key: string): Promise<RunTransition> {
+    const { store } = this.#options;
+    const run = store.pinned(key);
+    if (!run) return UNCHANGED;
+    run.reopening();
+    // It counts among those that are open.
+    let release = () => {};
+    const undo = () => {
+      release();
+      this.#unregister(run);
+      run.over();
+    };
+    try {
+      release = store.reserve(run.declared.principal);
+      await this.#register(run);
+    } catch (error) {
+      undo();
+      throw error;
+    }
+    return {
+      changes: () => [store.changeOf(run)],
+      stored: () => {
+        store.active.set(key, run);
+        release();
+        run.open();
+      },
+      undo,
+    };
   }
 
   async #attempt(
@@ -251,8 +327,10 @@ export class RunOrchestrator {
     const performed = earlier.get(performedName(name)) as PerformedAction | undefined;
     const known: EarlierAttempt = { performed, ...(isRecord(stored) && { allowed: stored }) };
     const signal = AbortSignal.any([request.signal, this.#stop.signal]);
+    const untilRoom: ActionCall["untilRoom"] = (act) => this.#journal.untilRoom(run.key, act);
     const attempt = attemptAction(run, { ...request, signal }, scope, known, {
-      prepare: (one, asked) => preparation.prepare(one, { ...asked, signal: request.signal }, scope),
+      prepare: (one, asked) =>
+        preparation.prepare(one, { ...asked, signal: request.signal, untilRoom }, scope),
       ...{ artifacts, display, summarize, journal: this.#journal },
       isStopping: () => this.#stop.signal.aborted,
     });
@@ -263,7 +341,6 @@ export class RunOrchestrator {
     if (ended.status === "rejected" || ended.value.kind === "failed") {
       // The end of a killed process may be seen before the order is: the attempt is canceled then, and did not fail.
       await this.#options.caughtUpWithKills();
-      await this.#canceling.get(run.key);
     }
     return attempt;
   }
@@ -284,10 +361,16 @@ export class RunOrchestrator {
 
 /** Ends a run that goes no further, with every action accounted for. */
 function abandon(run: GraphRun, reason: string): void {
+  account(run, reason);
+  run.end({ status: "failed", reason, endedAt: now() });
+}
+
+function account(run: GraphRun, reason: string): void {
   for (const state of run.states.values())
     if (!hasEnded(state.status)) run.change({ ...state, status: "canceled", reason }, now());
-  run.end("failed", now(), reason);
 }
+
+const UNCHANGED: RunTransition = { changes: () => [], stored: () => undefined, undo: () => undefined };
 
 const TOO_MUCH = `the results of the run have more than ${MOST_KEPT} characters, which is the most`;
 

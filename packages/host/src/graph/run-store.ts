@@ -1,5 +1,5 @@
 import { graphTables, type ProjectedRun, ProtocolError } from "@reins/graph";
-import { change } from "@reins/store";
+import { type Change, change, parseStored } from "@reins/store";
 import { type Harness, type Principal, SupervisorError, VaultError } from "@reins/supervisor";
 import { runPlace, turnPlace } from "./at-rest.ts";
 import { type DeclaredRun, GraphRun, type GraphRunListener, type RunProgress, runKey } from "./graph-run.ts";
@@ -20,6 +20,13 @@ export interface RunStoreOptions {
 
 type RunOwner = Pick<Principal, "tenant" | "user">;
 
+interface PinnedRun {
+  readonly found: Promise<GraphRun | undefined>;
+  /** What was found. */
+  run?: GraphRun | undefined;
+  users: number;
+}
+
 /** How long changes of a run are gathered before they are stored. */
 const GATHER_MS = 50;
 /** The pause before changes are stored again that could not be. */
@@ -36,6 +43,8 @@ export class RunStore {
   readonly active = new Map<string, GraphRun>();
   readonly #listeners = new Set<GraphRunListener>();
   readonly #unstored = new Set<GraphRun>();
+  /** Runs that something is about to change: whatever changes one at the same time changes the same object. */
+  readonly #pinned = new Map<string, PinnedRun>();
   /** Runs that are being declared. */
   readonly #reserved = new Set<{ readonly owner: RunOwner }>();
   #cancelFlush: (() => void) | undefined;
@@ -71,6 +80,15 @@ export class RunStore {
     return new GraphRun(declared, (run, action) => this.#changed(run, action));
   }
 
+  /** The change that stores how a run stands, in a commit of the caller. */
+  changeOf(run: GraphRun): Change<undefined> {
+    const { tenant, run_id, revised } = run.declared;
+    const declared = revised ? this.#sealed(run, "declared") : null;
+    const { ended_at: endedAt = null } = run.progress;
+    const state = this.#sealed(run, "state");
+    return change(declaredRunTables, "update", { tenant, run: run_id, state, endedAt, declared });
+  }
+
   /** Stores a new run, with the turn that the transcript of its session gets; false if there is one of its id. */
   async create(run: GraphRun, turn: object | undefined): Promise<boolean> {
     const { tenant, session, run_id } = run.declared;
@@ -96,6 +114,31 @@ export class RunStore {
     return this.active.get(key) ?? (stored && this.#readable(stored)[0]);
   }
 
+  /**
+   * Changes a run, also one that is over: as it stands now, together with all that change it at the same time; `undefined`
+   * for one that is not there any more.
+   */
+  async changing<Value>(
+    { key, declared: { tenant, run_id } }: GraphRun,
+    change: (run: GraphRun | undefined) => Promise<Value>,
+  ): Promise<Value> {
+    const pin: PinnedRun = this.#pinned.get(key) ?? { found: this.find(tenant, run_id), users: 0 };
+    this.#pinned.set(key, pin);
+    pin.users += 1;
+    try {
+      pin.run = await pin.found;
+      return await change(pin.run);
+    } finally {
+      pin.users -= 1;
+      if (pin.users === 0) this.#pinned.delete(key);
+    }
+  }
+
+  /** A run that something is changing. */
+  pinned(key: string): GraphRun | undefined {
+    return this.#pinned.get(key)?.run;
+  }
+
   /** A run that a principal may see; for others there is none. */
   async expect(principal: Principal, id: string): Promise<GraphRun> {
     const run = await this.find(principal.tenant, id);
@@ -119,15 +162,9 @@ export class RunStore {
   async flush(): Promise<void> {
     this.#cancelFlush?.();
     this.#cancelFlush = undefined;
-    const runs = [...this.#unstored];
+    const runs = [...this.#unstored].filter(({ isChanging }) => !isChanging);
     if (runs.length === 0) return;
-    const changes = runs.map((run) => {
-      const { tenant, run_id, revised } = run.declared;
-      const declared = revised ? this.#sealed(run, "declared") : null;
-      const { ended_at: endedAt = null } = run.progress;
-      const state = this.#sealed(run, "state");
-      return change(declaredRunTables, "update", { tenant, run: run_id, state, endedAt, declared });
-    });
+    const changes = runs.map((run) => this.changeOf(run));
     for (const run of runs) this.#unstored.delete(run);
     try {
       await this.#options.harness.store.commit(changes, { durable: false });
@@ -151,7 +188,7 @@ export class RunStore {
     const stored = await store.query(declaredRunTables, "turns", place);
     return stored.flatMap((turn): unknown[] => {
       const text = this.#opened(() => vault.open(turnPlace(place), turn));
-      return text === undefined ? [] : [JSON.parse(text)];
+      return text === undefined ? [] : [parseStored(text)];
     });
   }
 
@@ -161,19 +198,36 @@ export class RunStore {
     const range = { before: before.toISOString(), limit: SWEEP };
     for (let swept = SWEEP; swept === SWEEP; ) {
       const stored = await store.query(declaredRunTables, "endedBefore", range);
-      const runs = stored.flatMap((one) => this.#readable(one)).filter(({ key }) => !this.active.has(key));
-      for (const run of runs) await erase(run);
-      await store.commit(
-        [
-          change(declaredRunTables, "forget", { runs: runs.map(({ declared }) => idOf(declared)) }),
-          change(graphTables, "forget", { runs: runs.map(({ key }) => key) }),
-        ],
-        { durable: false },
-      );
-      swept = runs.length;
+      swept = 0;
+      for (const run of stored.flatMap((one) => this.#readable(one)))
+        if (await this.changing(run, (current) => this.#forget(current, range.before, erase))) swept += 1;
     }
     for (let swept = SWEEP; swept === SWEEP; )
       [swept] = await store.commit([change(declaredRunTables, "forgetTurns", range)], { durable: false });
+  }
+
+  /** Forgets a run that was over before an instant, and still is. */
+  async #forget(
+    run: GraphRun | undefined,
+    before: string,
+    erase: (run: GraphRun) => Promise<void>,
+  ): Promise<boolean> {
+    if (run?.ended === undefined || run.ended.endedAt >= before || !run.forget()) return false;
+    try {
+      await erase(run);
+      await this.#options.harness.store.commit(
+        [
+          change(declaredRunTables, "forget", { runs: [idOf(run.declared)] }),
+          change(graphTables, "forget", { runs: [run.key] }),
+        ],
+        { durable: false },
+      );
+    } catch (error) {
+      run.over();
+      throw error;
+    }
+    this.#unstored.delete(run);
+    return true;
   }
 
   #sealed(run: GraphRun, part: "declared" | "state"): string {
@@ -201,8 +255,8 @@ export class RunStore {
   /** A stored run. What is stored was written by this class. */
   #read(stored: StoredDeclaredRun): GraphRun {
     const { vault } = this.#options.harness;
-    const declared: DeclaredRun = JSON.parse(vault.open(runPlace(stored, "declared"), stored.declared));
-    const progress: RunProgress = JSON.parse(vault.open(runPlace(stored, "state"), stored.state));
+    const declared = parseStored<DeclaredRun>(vault.open(runPlace(stored, "declared"), stored.declared));
+    const progress = parseStored<RunProgress>(vault.open(runPlace(stored, "state"), stored.state));
     return new GraphRun(declared, (run, action) => this.#changed(run, action), progress);
   }
 

@@ -94,14 +94,18 @@ export function toolContextOf(options: ToolExecutorsOptions): SharedToolContext 
     newId: randomUUID,
     toolCallId: "",
     onWorker: async () => undefined,
+    onOutput: async () => undefined,
     onSearch: async () => undefined,
   };
 }
 
+/** Tools for what a run has not: commands that go on beside it. */
+const OF_SESSIONS: ReadonlySet<string> = new Set(["read_command", "stop_command"]);
+
 /** The tools of the native agent, which Reins performs itself. */
 export function toolExecutors(context: SharedToolContext): readonly RunExecutor[] {
   return allTools(context.services, context.memory)
-    .filter(({ isInner }) => !isInner)
+    .filter(({ name, isInner }) => !isInner && !OF_SESSIONS.has(name))
     .map((tool) => executorOf(tool, context));
 }
 

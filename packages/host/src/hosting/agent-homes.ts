@@ -10,7 +10,7 @@ import {
 } from "@reins/agents";
 import { blake3Hex } from "@reins/ledger";
 import { type Confinement, PrivateHome } from "@reins/runner";
-import { projectedSkills } from "../skills/projected-skills.ts";
+import { projectedSkills } from "../skills/injected-skills.ts";
 import type { AgentHostOptions, StartOptions } from "./agent-host.ts";
 
 /** What homes are prepared with. */

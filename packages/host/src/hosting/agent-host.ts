@@ -19,6 +19,7 @@ import type { GovernorOptions, TurnPreparation } from "../governor/context.ts";
 import { Governor } from "../governor/governor.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
 import type { Protocol } from "../graph/protocol.ts";
+import { NATIVE_AGENT } from "../graph/run-place.ts";
 import { MCP_CLIENT, startMcpClient } from "../mcp/mcp-client.ts";
 import type { ToolPins } from "../mcp/tool-pins.ts";
 import { OwnedCommands, type OwnedCommandsOptions } from "../native/owned-commands.ts";
@@ -293,12 +294,15 @@ export class AgentHost {
     home: PrivateHome | undefined,
     onStart: OwnedCommandsOptions["onStart"],
   ): Promise<OwnedCommands> {
-    const { owner, environment, sandbox } = this.#options;
+    const { owner, environment, sandbox, native, passFor } = this.#options;
     const { commandEnvironment } = await import("@reins/agent");
     const confinement = confine && home && this.homes.confinement(confine, home, dirname(process.execPath));
     return new OwnedCommands({
       ...{ owner, confinement, sandbox, onStart },
-      environment: commandEnvironment(environment),
+      environment: {
+        ...commandEnvironment(environment, passFor?.(NATIVE_AGENT)),
+        ...native?.environment,
+      },
     });
   }
 

@@ -6,10 +6,11 @@ import { Owner, ProcessRegistry } from "@reins/runner";
 import { StoreError } from "@reins/store";
 import type { Harness, Principal } from "@reins/supervisor";
 import { CommandService } from "../commands/command-service.ts";
+import { type GovernedInstall, governInstall } from "../control/caller-scope.ts";
 import type { Waiting } from "../control/enforce.ts";
-import { type GovernedInstall, governInstall } from "../control/govern-install.ts";
 import { CallerAccess } from "../files/caller-access.ts";
 import { FileService } from "../files/file-service.ts";
+import { TenantRoom } from "../files/tenant-room.ts";
 import type { TurnPreparation } from "../governor/context.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
 import { renewGraphSeals } from "../graph/at-rest.ts";
@@ -50,6 +51,7 @@ export interface HostingOptions
       | "modelFor"
       | "cancelGraceMs"
       | "native"
+      | "sandbox"
       | "userHome"
       | "messaging"
       | "tap"
@@ -206,14 +208,17 @@ export class Hosting {
       const access = new CallerAccess({
         ...{ harness, folders, onError, entry: catalogue.entry(NATIVE_AGENT), hub: () => late.promise },
       });
-      const files = new FileService(access);
+      const { quotas } = harness;
+      const rootsOf = async (principal: Principal) => (await folders.callerPlace(principal)).roots;
+      const room = new TenantRoom({ quotas, rootsOf });
+      const files = new FileService(access, room);
       const folderServers = await FolderServers.open(harness.home);
       const governed: Hosting["governInstall"] = (principal, install, run, waiting) => {
         const parts = { harness, entry: catalogue.entry(NATIVE_AGENT), onError };
         return governInstall(parts, principal, install, run, waiting);
       };
       const commands = new CommandService({
-        ...{ access, owner, register, onError },
+        ...{ access, owner, register, onError, quotas, room, sandbox: options.sandbox },
         environment: async () => (await import("@reins/agent")).commandEnvironment(options.environment),
         confinementFor: (principal, { roots }) => {
           const confine = { roots, network: host.networkFor(NATIVE_AGENT) ?? "off" };

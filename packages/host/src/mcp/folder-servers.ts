@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { errorCode, readJsonFile, replaceFile, SerialQueue } from "@reins/kit";
+import { errorCode, JsonError, readJsonFile, replaceFile, SerialQueue } from "@reins/kit";
+import { parseStored } from "@reins/store";
 import type { Principal } from "@reins/supervisor";
 import { z } from "zod";
 import { FileFault } from "../files/file-fault.ts";
@@ -135,10 +136,11 @@ async function readStored(path: string): Promise<ReadonlyMap<string, unknown>> {
   try {
     const stats = await file.stat();
     if (!stats.isFile() || stats.size > MOST_BYTES) return new Map();
-    const value: unknown = JSON.parse(await file.readFile("utf8"));
+    const value = parseStored(await file.readFile("utf8"));
     return new Map(Object.entries(z.record(z.string(), z.unknown()).parse(value)));
   } catch (error) {
-    if (error instanceof SyntaxError || error instanceof z.ZodError) return new Map();
+    if (error instanceof SyntaxError || error instanceof JsonError || error instanceof z.ZodError)
+      return new Map();
     throw error;
   } finally {
     await file.close();

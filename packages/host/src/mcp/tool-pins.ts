@@ -1,14 +1,15 @@
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { isObject, type JsonObject } from "@reins/acp";
 import { errorMessage, raceAbort } from "@reins/kit";
 import { isHttpServer, type McpGate, type McpServer, type McpTool } from "@reins/mcp";
-import { change } from "@reins/store";
-import { type Harness, lifecycleDraft } from "@reins/supervisor";
+import { change, parseStored } from "@reins/store";
+import { actorOf, type Harness, lifecycleDraft, type Principal } from "@reins/supervisor";
 import { recordedSubject } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
 import { recordIn } from "../control/outcome.ts";
 import type { AskableScope } from "../control/scope.ts";
-import { definitionChanges } from "./definition-changes.ts";
-import { type PinRow, pinTables } from "./tables.ts";
+import { type PinRange, type PinRow, pinTables } from "./tables.ts";
 
 /** The most tools of one server that are pinned; what a server lists beyond is not offered. */
 const MOST_PINS = 4_096;
@@ -218,4 +219,86 @@ class ServerPins {
     recordIn(scope, [{ ...draft, target: tool, payload }]);
     onChanged?.(tool, `The MCP tool ${tool} is defined differently than before; it waits for an approval.`);
   }
+}
+
+/** The pins of a principal's tenant; `after` is the last of the page before, as server and tool with a slash between. */
+export function listPins(
+  { store }: Pick<Harness, "store">,
+  { tenant }: Pick<Principal, "tenant">,
+  {
+    after,
+    ...range
+  }: Omit<PinRange, "tenant"> & { readonly after?: string | undefined; readonly limit: number },
+): Promise<PinRow[]> {
+  const slash = after?.indexOf("/") ?? -1;
+  const last = after !== undefined && slash >= 0;
+  const from = last ? { server: after.slice(0, slash), tool: after.slice(slash + 1) } : undefined;
+  return store.query(pinTables, "list", { ...range, tenant, after: from });
+}
+
+/** Removes pins of a principal's tenant, on the record; gives how many there were. */
+export async function resetPins(
+  harness: Pick<Harness, "record">,
+  principal: Principal,
+  range: { readonly server: string; readonly tool?: string | undefined },
+): Promise<number> {
+  const { tenant, id, kind } = principal;
+  const entry = {
+    quality: "policy_change",
+    actor: actorOf(principal),
+    target: range.server,
+    tags: ["mcp_pins", `tenant:${tenant}`],
+    payload: { change: "tool_pins_reset", ...range, tenant, by: { principal: id, kind } },
+  } as const;
+  const { results } = await harness.record([entry], {
+    with: [change(pinTables, "remove", { ...range, tenant })],
+  });
+  return Number(results[0]);
+}
+
+/** The most characters of each side of a change that people are shown. */
+const MOST_SHOWN = 4_000;
+/** The characters that are the same around a change. */
+const CONTEXT = 60;
+
+/** What changed in the definition of a tool, for people: member by member, and the hashes that are accepted. */
+export function definitionChanges(
+  before: Pick<PinRow, "hash" | "definition">,
+  { hash = "", definition = "{}" }: Pick<McpTool, "hash" | "definition">,
+): JsonObject {
+  const [was, is] = [membersOf(before.definition), membersOf(definition)];
+  const names = [...new Set([...Object.keys(was), ...Object.keys(is)])].sort();
+  const changes = names.flatMap((member) =>
+    isDeepStrictEqual(was[member], is[member]) ? [] : [{ member, ...shownChange(was[member], is[member]) }],
+  );
+  return { changes, hashes: { before: before.hash, after: hash } };
+}
+
+function membersOf(definition: string): JsonObject {
+  const parsed = parseStored(definition);
+  return isObject(parsed) ? parsed : {};
+}
+
+/** Both sides of a change: what differs, with a little of what is the same around it. */
+function shownChange(before: unknown, after: unknown): JsonObject {
+  const [was, is] = [textOf(before), textOf(after)];
+  if (was === undefined || is === undefined) return { before: cut(was), after: cut(is) };
+  let [start, end] = [0, 0];
+  const shorter = Math.min(was.length, is.length);
+  while (start < shorter && was[start] === is[start]) start += 1;
+  while (end < shorter - start && was.at(-1 - end) === is.at(-1 - end)) end += 1;
+  const part = (text: string) => {
+    const [from, to] = [Math.max(0, start - CONTEXT), Math.min(text.length, text.length - end + CONTEXT)];
+    return `${from > 0 ? "… " : ""}${cut(text.slice(from, to))}${to < text.length ? " …" : ""}`;
+  };
+  return { before: part(was), after: part(is) };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" || value === undefined ? value : JSON.stringify(value);
+}
+
+function cut(text: string | undefined): string | null {
+  if (text === undefined || text.length <= MOST_SHOWN) return text ?? null;
+  return `${text.slice(0, MOST_SHOWN)} … and ${text.length - MOST_SHOWN} more characters`;
 }

@@ -37,7 +37,7 @@ export class OwnedCommands implements CommandRunner {
     this.#options = options;
   }
 
-  async run({ command, cwd, timeoutMs }: CommandRun, signal: AbortSignal): Promise<ProgramEnd> {
+  async run({ command, cwd, timeoutMs, onOutput }: CommandRun, signal: AbortSignal): Promise<ProgramEnd> {
     signal.throwIfAborted();
     const { owner, environment: env, confinement, sandbox } = this.#options;
     const launch: Launch = { command: "/bin/sh", args: ["-c", command], env, cwd, label: "the command" };
@@ -50,7 +50,7 @@ export class OwnedCommands implements CommandRunner {
       const release = owner.lifeline.hold(spawned.pid);
       const ended = this.#options.onStart?.({ pid: spawned.pid, mark });
       try {
-        const end = await new RunningCommand(spawned, family).end(timeoutMs, signal);
+        const end = await new RunningCommand(spawned, family, onOutput).end(timeoutMs, signal);
         signal.throwIfAborted();
         return end;
       } finally {
@@ -73,7 +73,7 @@ class RunningCommand {
   readonly #exited: Promise<unknown>;
   readonly #drained: Promise<unknown>;
 
-  constructor(spawned: Spawned, family: Family) {
+  constructor(spawned: Spawned, family: Family, onOutput: CommandRun["onOutput"]) {
     const { child, stdin, stdout, stderr } = spawned;
     this.#spawned = spawned;
     this.#family = family;
@@ -81,7 +81,11 @@ class RunningCommand {
     // At once, before the group's number can be reused.
     child.once("exit", () => family.kill());
     for (const stream of [stdin, stdout, stderr]) stream.on("error", () => undefined);
-    for (const stream of [stdout, stderr]) stream.on("data", (piece: Buffer) => this.#output.push(piece));
+    for (const stream of [stdout, stderr])
+      stream.on("data", (piece: Buffer) => {
+        this.#output.push(piece);
+        onOutput?.(piece);
+      });
     this.#drained = Promise.all([once(stdout, "close"), once(stderr, "close")]);
     stdin.end();
   }

@@ -7,6 +7,7 @@ import {
   type CommandRunner,
   FileSessionStore,
   type HostServices,
+  type KnownModel,
   modelConfigFrom,
   modelsFrom,
   NativeAgent,
@@ -18,6 +19,7 @@ import {
   type ToolView,
 } from "@reins/agent";
 import type { AgentEntry } from "@reins/agents";
+import { PriceList } from "@reins/gateway";
 import type { Harness, NetworkReach, Principal, Subject } from "@reins/supervisor";
 import { NATIVE } from "../control/agent-profile.ts";
 import { agentOf, subjectIn } from "../control/control-point.ts";
@@ -30,13 +32,22 @@ import type { SkillLibrary } from "../skills/skill-library.ts";
 import type { TenantMessaging } from "../turn/messaging.ts";
 import type { TurnOffers } from "../turn/turn-offers.ts";
 import { proseOf, userMemory } from "./advisers.ts";
+import { webService } from "./fetch-web.ts";
 import { GovernedControl } from "./governed-control.ts";
 import type { Subagents } from "./subagents.ts";
 
 /** What an operator may want of the native agent otherwise than by default. */
 export type NativeSettings = Pick<AdvisorOptions, "idle" | "patience" | "presence"> & {
-  /** What models cost, so that limits in money count. */
+  /** What models cost, in place of the table of the gateway. */
   readonly prices?: Prices;
+  /** Its models: the one of new sessions, what is known of them, and which are asked when one cannot be used. */
+  readonly models?: {
+    readonly model?: string | undefined;
+    readonly known?: Readonly<Record<string, KnownModel>> | undefined;
+    readonly fallbacks?: readonly string[] | undefined;
+  };
+  /** Variables of commands, beside those that are passed to it. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** How many tools are kept out of prompts and found. */
   readonly toolSearch?: Partial<ToolSearchSettings>;
 };
@@ -156,7 +167,7 @@ export function startNative(options: NativeOptions): {
   offers?.declare(entry.id, allTools(services, memory));
   const agent = new NativeAgent(theirs, {
     store: new FileSessionStore(join(home, "homes", tenant, user, principal.id, entry.id)),
-    models: modelsFrom(modelConfigFrom(environment), settings?.prices),
+    models: modelsOf(environment, settings),
     instructions: (id) => governor.sessionOf(id)?.instructions,
     control: new GovernedControl({
       governor: () => governor,
@@ -191,6 +202,23 @@ export function startNative(options: NativeOptions): {
       close(new Error(reason));
     });
   return { governor, tools: (id, signal) => agent.tools(id, signal), stop };
+}
+
+/** The models of the environment, with what the operator says of them; the environment has the last word. */
+function modelsOf(environment: NativeOptions["environment"], { models, prices }: NativeSettings = {}) {
+  const config = modelConfigFrom(environment);
+  const { model = models?.model } = config;
+  return modelsFrom({ ...config, ...models, model }, prices, listedPrice);
+}
+
+const LISTED = new PriceList();
+
+/** What a model costs by the table of the gateway. */
+function listedPrice(name: string) {
+  const price = LISTED.priceOf(name);
+  if (!price) return undefined;
+  const { input, output, cache_read: cacheRead, cache_write: cacheWrite } = price;
+  return { input, output, cacheRead, cacheWrite };
 }
 
 /** Starts children of the sessions that a governor knows. */
@@ -246,6 +274,7 @@ function nativeServices(options: NativeServicesOptions): HostServices {
     nameOf,
     workerOf,
     offersBridge,
+    web: webService,
     ...(protocol && { protocol }),
     ...(skills && { skills }),
     ...(mayRead && { mayRead }),

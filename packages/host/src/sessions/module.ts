@@ -1,4 +1,4 @@
-import type { TablesModule } from "@reins/store";
+import { parseStored, type TablesModule } from "@reins/store";
 import type { SessionRecord } from "./session-record.ts";
 import type { SessionRange } from "./tables.ts";
 
@@ -73,5 +73,5 @@ function defined(range: object): object {
 }
 
 function recordIn(row: unknown): unknown {
-  return typeof row === "object" && row !== null && "body" in row ? JSON.parse(String(row.body)) : undefined;
+  return typeof row === "object" && row !== null && "body" in row ? parseStored(String(row.body)) : undefined;
 }

@@ -1,4 +1,5 @@
 import { CODE, RpcError } from "@reins/acp";
+import { parseStored } from "@reins/store";
 import { type Vault, VaultError } from "@reins/supervisor";
 import type { SessionRecord } from "./session-record.ts";
 
@@ -14,7 +15,7 @@ export function openServers(
 ): readonly unknown[] {
   if (sealed_servers === undefined) return [];
   try {
-    return JSON.parse(vault.open(placeOf(id), sealed_servers));
+    return parseStored(vault.open(placeOf(id), sealed_servers));
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
     throw new RpcError(

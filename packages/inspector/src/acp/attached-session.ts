@@ -4,10 +4,10 @@ import {
   type Conversation,
   EMPTY_CONVERSATION,
   type ReceivedUpdate,
+  settingsIn,
   withNote,
   withUpdates,
 } from "./conversation/conversation.ts";
-import { settingsIn } from "./conversation/settings.ts";
 import { annotationIn } from "./conversation/tool-call.ts";
 import { Observable, type Schedule } from "./observable.ts";
 

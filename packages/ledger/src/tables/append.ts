@@ -66,9 +66,8 @@ class Chains {
   }
 }
 
-/** The position of an entry. */
+/** What an entry was given when it was written; its place in the tree is fixed later where several nodes write. */
 export interface Appended {
-  readonly seq: number;
   readonly cid: Cid;
   readonly parents: readonly Cid[];
 }
@@ -96,7 +95,8 @@ export class Appender {
     const parents = this.#chains.parentsOf(entry.entity_id, entry.quality);
     const body = bodyWith(entry, parents);
     const cid = cidOf(body);
-    return { seq: this.store(entry, cid, body), cid, parents };
+    this.store(entry, cid, body);
+    return { cid, parents };
   }
 
   /** Writes an entry whose name and body are known. */

@@ -4,7 +4,7 @@ import { LedgerError } from "../ledger-error.ts";
 import { consistencyProof, inclusionProof, type NodeSource } from "../tree.ts";
 import { StoredTree } from "./append.ts";
 import { entryPacker, Meta } from "./schema.ts";
-import type { LedgerQueries, Sessions, StoredCheckpoint, StoredEntry } from "./tables.ts";
+import type { LedgerQueries, Progress, Sessions, StoredCheckpoint, StoredEntry } from "./tables.ts";
 
 /** Which entries, from where, and how many. */
 export interface EntryRange {
@@ -145,6 +145,10 @@ export function openQueries(database: Database): LedgerQueries {
   const checkpointSql = "SELECT size, note FROM ledger_checkpoints";
   const newest = database.prepare<StoredCheckpoint>(`${checkpointSql} ORDER BY size DESC LIMIT 1`);
   const ofSize = database.prepare<StoredCheckpoint>(`${checkpointSql} WHERE size = ?`);
+  const progress = database.prepare<Omit<Progress, "checkpoint" | "isShared"> & { readonly chains: number }>(
+    `SELECT (SELECT coalesce(max(seq) + 1, 0) FROM ledger_entries) AS size, min(place) AS first, max(place) AS last,
+       (SELECT count(*) FROM (SELECT 1 FROM ledger_chains LIMIT 1) c) AS chains FROM ledger_intake`,
+  );
   const later = database.prepare<StoredCheckpoint>(`${checkpointSql} WHERE size > ? ORDER BY size LIMIT ?`);
   return {
     get({ cid }) {
@@ -162,6 +166,10 @@ export function openQueries(database: Database): LedgerQueries {
     meta: ({ name }) => new Meta(database).get(name),
     checkpoint: ({ size }) => (size === undefined ? newest.get() : ofSize.get(size)),
     checkpoints: ({ after, limit }) => later.all(after, limit),
+    progress() {
+      const { size = 0, first = null, last = null, chains = 0 } = progress.get() ?? {};
+      return { size, first, last, isShared: chains > 0, checkpoint: newest.get() };
+    },
     inclusion: ({ seq, size }) => inclusionProof(seq, size, nodesOf(size)),
     consistency: ({ earlier, size }) => consistencyProof(earlier, size, nodesOf(size)),
   };

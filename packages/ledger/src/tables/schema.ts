@@ -69,6 +69,20 @@ export const MIGRATIONS: readonly string[] = [
    CREATE TABLE ledger_recent (seq INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT;
    INSERT INTO ledger_recent (seq, body) SELECT seq, body FROM ledger_entries
    WHERE seq > (SELECT coalesce(max(seq), -1) FROM ledger_index)`,
+  // Where several nodes write, entries wait here for their places, each chain has a row with its ends, and
+  // each key that one of them announced has one, too.
+  `CREATE TABLE ledger_intake (
+     place INTEGER PRIMARY KEY AUTOINCREMENT,
+     cid TEXT NOT NULL UNIQUE,
+     entity_id TEXT NOT NULL,
+     quality TEXT NOT NULL,
+     actor TEXT NOT NULL,
+     timestamp TEXT NOT NULL,
+     packed BLOB NOT NULL,
+     excerpt TEXT NOT NULL
+   ) STRICT;
+   CREATE TABLE ledger_chains (entity_id TEXT PRIMARY KEY, last TEXT, turn TEXT) STRICT;
+   CREATE TABLE ledger_keys (key_id TEXT PRIMARY KEY) STRICT`,
 ];
 
 /** What the ledger knows about itself: `origin`, `log_key`, `mirror`. */

@@ -17,6 +17,18 @@ export interface StoredCheckpoint {
   readonly note: string;
 }
 
+/** How far the ledger of several nodes has come. */
+export interface Progress {
+  /** How many entries have their places. */
+  readonly size: number;
+  /** The numbers of the first and the last of those that wait for theirs. */
+  readonly first: number | null;
+  readonly last: number | null;
+  /** Whether it was several nodes that wrote last. */
+  readonly isShared: boolean;
+  readonly checkpoint: StoredCheckpoint | undefined;
+}
+
 /** The sessions that entries belong to, the system's own chain not counted. */
 export interface Sessions {
   readonly count: number;
@@ -34,12 +46,24 @@ export interface ImportArgs {
   readonly checkpoints: readonly StoredCheckpoint[];
 }
 
+/** A key, and the entry that announces it. */
+export interface Announcement {
+  readonly key_id: string;
+  readonly entry: PreparedEntry;
+}
+
 /** What the ledger changes in the store. */
 export type LedgerChanges = {
   append(entry: PreparedEntry): Appended;
+  /** Writes the entry that announces a key; `undefined` if another node has done so. */
+  announce(args: Announcement): Appended | undefined;
   import(args: ImportArgs): number;
   checkpoint(args: { privateKey: KeyObject }): string | undefined;
   describe(meta: Record<string, string>): undefined;
+  /** Gives up to so many entries their places; returns how many. */
+  place(args: { limit: number }): number;
+  /** Makes the ledger of several nodes that of one: places what waits for that. */
+  settle(args: null): undefined;
 };
 
 /** What the ledger reads from the store. */
@@ -52,6 +76,7 @@ export type LedgerQueries = {
   meta(args: { name: string }): string | undefined;
   checkpoint(args: { size?: number | undefined }): StoredCheckpoint | undefined;
   checkpoints(args: { after: number; limit: number }): StoredCheckpoint[];
+  progress(args: null): Progress;
   inclusion(args: { seq: number; size: number }): Uint8Array[];
   consistency(args: { earlier: number; size: number }): Uint8Array[];
 };

@@ -3,7 +3,7 @@ import type { ServerContext } from "../gate.ts";
 import { failure, isObject, kindOf, type Message, objectIn, RPC, sameId } from "../message.ts";
 import type { ServerAnswer } from "../server/server-run.ts";
 import type { Upstream, UpstreamEvents } from "../server/upstream.ts";
-import type { ToolCatalog } from "../tools/catalog.ts";
+import { type ToolCatalog, visibleProse } from "../tools/catalog.ts";
 import { type AgentLink, AgentRequest, type ReplyTo } from "./agent-request.ts";
 import type { GovernedCalls } from "./governed-calls.ts";
 import { type GovernedMethods, isHousekeeping } from "./governed-methods.ts";
@@ -129,6 +129,8 @@ export class Conversation {
         return this.#list(request);
       case "initialize":
         return this.#introduce(request);
+      case "server/discover":
+        return this.#instructed(await this.#pass(request));
       default:
         return this.#perform(request);
     }
@@ -142,7 +144,8 @@ export class Conversation {
       request.passedOn(asked);
       return unlessCancelled(asked.answer, request.signal, this.#parts);
     };
-    return subscribed(await this.#parts.methods.perform(message, request.signal, send), "result", request);
+    const response = await this.#parts.methods.perform(message, request.signal, send);
+    return subscribed(LISTS.has(message.method) ? readable(response) : response, "result", request);
   }
 
   async #pass(request: AgentRequest): Promise<Message> {
@@ -157,7 +160,7 @@ export class Conversation {
   }
 
   async #introduce(request: AgentRequest): Promise<Message> {
-    const response = await this.#pass(request);
+    const response = await this.#instructed(await this.#pass(request));
     const result = objectIn(response, "result");
     const capabilities = objectIn(result, "capabilities");
     const tools = objectIn(capabilities, "tools");
@@ -166,6 +169,21 @@ export class Conversation {
     // A tool may be held back, and released, by us.
     const announced = { ...capabilities, tools: { ...tools, listChanged: true } };
     return { ...response, result: { ...result, capabilities: announced } };
+  }
+
+  /** The response of a server that introduces itself, without instructions that are not the pinned ones. */
+  async #instructed(response: Message): Promise<Message> {
+    const result = objectIn(response, "result");
+    if (!result || result.instructions === undefined) return response;
+    const { instructions, ...others } = result;
+    const admitted =
+      typeof instructions === "string"
+        ? await this.#parts.catalog.admitInstructions(instructions)
+        : undefined;
+    return {
+      ...response,
+      result: { ...others, ...(admitted !== undefined && { instructions: admitted }) },
+    };
   }
 
   async #list(request: AgentRequest): Promise<Message> {
@@ -253,6 +271,15 @@ export class Conversation {
     if (this.#announcesTools)
       this.#agent.push({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
   }
+}
+
+/** Lists whose descriptions are read by models, beside that of tools. */
+const LISTS: ReadonlySet<unknown> = new Set(["prompts/list", "resources/list", "resources/templates/list"]);
+
+/** A list with the hidden characters of its descriptions written out. */
+function readable(response: Message): Message {
+  const result = objectIn(response, "result");
+  return result ? { ...response, result: visibleProse(result) } : response;
 }
 
 /** The message with the agent's id in place of ours, where it names the subscription that it belongs to. */

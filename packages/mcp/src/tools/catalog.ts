@@ -14,11 +14,14 @@ interface Definition {
 /** A longer definition, in characters of JSON, is none that a person could review. */
 const MOST_DEFINITION = 65_536;
 
+/** What the instructions of a server are pinned as; no tool has that name. */
+const INSTRUCTIONS = "(instructions)";
+
 /** Reads a tool from a server's list. Nothing comes of one without a name, with a hidden one, or too long. */
 function readDefinition(server: string, entry: unknown): Definition | undefined {
   if (!isObject(entry)) return undefined;
   const { name } = entry;
-  if (typeof name !== "string" || name === "" || hasHidden(name)) return undefined;
+  if (typeof name !== "string" || name === "" || name === INSTRUCTIONS || hasHidden(name)) return undefined;
   try {
     const listed = visibleProse(entry);
     return { listed, tool: describe(server, name, entry, listed) };
@@ -155,6 +158,21 @@ export class ToolCatalog {
     if (typeof next === "string") this.#walks.set(next, walk);
     const admitted = await this.#admit(readable.filter(({ tool }) => !this.#isAmbiguous(tool.name)));
     return admitted.flatMap(({ usable, isHeld, listed }) => (usable && !isHeld ? [listed] : []));
+  }
+
+  /**
+   * Takes the instructions that a server gives every model; returns the text with hidden characters written out, and nothing where
+   * it is not the pinned one. Models obey it as they do the definition of a tool.
+   */
+  async admitInstructions(text: string): Promise<string | undefined> {
+    const definition = text.isWellFormed() ? JSON.stringify({ instructions: text }) : undefined;
+    if (definition === undefined || definition.length > MOST_DEFINITION) {
+      this.#faults.note("tool_refused", "instructions that are too long, or no text");
+      return undefined;
+    }
+    const hash = createHash("sha256").update(definition).digest("hex");
+    const held = await this.#held([{ server: this.#server, name: INSTRUCTIONS, definition, hash }]);
+    return held?.size === 0 ? visible(text) : undefined;
   }
 
   /** Takes what a page of a server's list says of one tool now; gives nothing where it is not on the page. */

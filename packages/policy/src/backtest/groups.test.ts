@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Effect } from "../action.ts";
-import { gistOf } from "./groups.ts";
+import { gistOf } from "./backtest.ts";
 
 const read = (inside: string): Effect => ({ kind: "read", path: `/w/${inside}`, place: "workspace", inside });
 const write = (path: string, destroys = false): Effect => ({ kind: "write", path, place: "home", destroys });

@@ -2,8 +2,19 @@ import { z } from "zod";
 import { PLACES } from "../action.ts";
 import { textTest } from "../conditions/pattern.ts";
 import { ENFORCEMENTS, NETWORKS, ORIGINS, STARTS, TRUST_LEVELS } from "../subject.ts";
-import { Condition, conditionsIn, Duration, Glob, PlainCondition, Whose } from "./condition.ts";
-import { EventName, Name, saying, saysSomething, Text } from "./plausible.ts";
+import {
+  Condition,
+  conditionsIn,
+  Duration,
+  EventName,
+  Glob,
+  Name,
+  PlainCondition,
+  saying,
+  saysSomething,
+  Text,
+  Whose,
+} from "./condition.ts";
 
 /** What a rule decides. */
 export const RuleVerdict = z.enum(["allowed", "blocked", "ask", "defer", "modify"]);

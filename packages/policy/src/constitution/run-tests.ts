@@ -4,7 +4,7 @@ import type { Policy } from "../decision/policy.ts";
 import type { PolicyVerdict } from "../decision/verdict.ts";
 import type { FileKind, FilePort } from "../facts/files.ts";
 import { type FactsContext, gatherFacts } from "../facts/gather.ts";
-import { loadToolTables, type ToolTables } from "../facts/tool/tool-table.ts";
+import { loadToolTables, type ToolTables } from "../facts/tool/tool-call.ts";
 import type { SubjectGraph } from "../subject.ts";
 import type { PolicyTest, RuleVerdict } from "./constitution.ts";
 

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { inputOf, policyOf } from "../../test/recorded.ts";
 import type { Effect } from "../action.ts";
-import { explainedBy } from "./explain.ts";
 import type { Policy } from "./policy.ts";
+import { explainedBy } from "./rules.ts";
 
 /** Tests of paths, of which many wait for a folder, so that the index has something to leave out. */
 const pathTest = fc.constantFrom(

@@ -7,8 +7,8 @@ import { Condition } from "../constitution/condition.ts";
 import { RuleVerdict } from "../constitution/constitution.ts";
 import { loadPolicy } from "../constitution/load.ts";
 import type { Subject } from "../subject.ts";
-import { explainedBy } from "./explain.ts";
 import { blake3Hex, History, type Policy } from "./policy.ts";
+import { explainedBy } from "./rules.ts";
 
 const prose = Buffer.from("be kind");
 

@@ -6,7 +6,7 @@ import type { Action } from "../action.ts";
 import { isHarmless } from "../conditions/conditions.ts";
 import { realFiles } from "./files.ts";
 import { type FactsContext, gatherFacts } from "./gather.ts";
-import { loadToolTables } from "./tool/tool-table.ts";
+import { loadToolTables } from "./tool/tool-call.ts";
 
 let machine: string;
 let context: FactsContext;

@@ -5,9 +5,8 @@ import { Findings } from "./findings.ts";
 import { Places } from "./path/places.ts";
 import { FindingResolver } from "./resolve-findings.ts";
 import { shellParser } from "./shell/reader/reader.ts";
-import { CALL_MEMBERS, readToolCall, type ToolCall } from "./tool/tool-call.ts";
+import { CALL_MEMBERS, readToolCall, type ToolCall, type ToolTables } from "./tool/tool-call.ts";
 import { findByTable, readUnknownArguments, shellRunner, type ToolSetting } from "./tool/tool-findings.ts";
-import type { ToolTables } from "./tool/tool-table.ts";
 
 /**
  * What the harness knows of the session an action belongs to. Keep one object per session: what follows from it

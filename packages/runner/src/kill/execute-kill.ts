@@ -1,6 +1,11 @@
 import { realpathSync } from "node:fs";
-import { homePrefix, type MarkPrefix } from "../process/mark.ts";
-import { type ProcessEntry, type ProcessTable, systemTable } from "../process/process-table.ts";
+import {
+  homePrefix,
+  type MarkPrefix,
+  type ProcessEntry,
+  type ProcessTable,
+  systemTable,
+} from "../process/process-table.ts";
 import { sweep } from "../process/sweep.ts";
 import { KillJournal, killJournalIn } from "./journal.ts";
 import type { KillOrder, KillReport } from "./order.ts";

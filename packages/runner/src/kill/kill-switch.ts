@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { Worker } from "node:worker_threads";
 import { hasCode } from "@reins/kit";
 import { z } from "zod";
-import type { MarkPrefix } from "../process/mark.ts";
+import type { MarkPrefix } from "../process/process-table.ts";
 import { killJournalIn, killSocketIn } from "./journal.ts";
 import type { FromKillThread, KillThreadData, ToKillThread } from "./kill-thread.ts";
 import { type KillOrder, KillReport } from "./order.ts";

@@ -4,7 +4,7 @@ import { createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { parentPort, workerData } from "node:worker_threads";
 import { errorMessage } from "@reins/kit";
-import type { MarkPrefix } from "../process/mark.ts";
+import type { MarkPrefix } from "../process/process-table.ts";
 import { systemTable } from "../process/process-table.ts";
 import { exactOrder, executeKill, targetsOf } from "./execute-kill.ts";
 import { KillJournal } from "./journal.ts";

@@ -1,5 +1,5 @@
 import type { AgentProcess } from "../process/agent-process.ts";
-import type { Mark } from "../process/mark.ts";
+import type { Mark } from "../process/process-table.ts";
 
 /** A change of the registry: an agent as it is now, or the id of one that ended. */
 export type RegistryChange = { readonly now: LiveProcess } | { readonly ended: string };

@@ -10,9 +10,8 @@ import {
 } from "@reins/kit";
 import { ProcessError } from "../errors.ts";
 import { type Confined, type ConfineOptions, confine } from "../sandbox/confine.ts";
-import type { Mark } from "./mark.ts";
 import type { Owner } from "./owner.ts";
-import type { TableVisibility } from "./process-table.ts";
+import type { Mark, TableVisibility } from "./process-table.ts";
 import { type Launch, type Spawned, spawnMarked } from "./spawn.ts";
 import { Family, type Swept } from "./sweep.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { homePrefix, markOf, ownerOf, ownerPrefix } from "./mark.ts";
+import { homePrefix, markOf, ownerOf, ownerPrefix } from "./process-table.ts";
 
 const home = homePrefix("/var/lib/reins");
 const mark = markOf(ownerPrefix("/var/lib/reins", 4_194_304), "6d02c268", 7);

@@ -3,8 +3,15 @@ import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
 import type { Writable } from "node:stream";
 import { ProcessError } from "../errors.ts";
-import { MARK_VARIABLE, type Mark, type MarkPrefix, markOf, ownerPrefix } from "./mark.ts";
-import { type ProcessTable, systemTable } from "./process-table.ts";
+import {
+  MARK_VARIABLE,
+  type Mark,
+  type MarkPrefix,
+  markOf,
+  ownerPrefix,
+  type ProcessTable,
+  systemTable,
+} from "./process-table.ts";
 import { withoutInheritance } from "./spawn.ts";
 import { type StrayReport, sweepStrays } from "./sweep.ts";
 

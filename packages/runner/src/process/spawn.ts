@@ -6,7 +6,7 @@ import { delimiter, isAbsolute, join, resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { ProcessError } from "../errors.ts";
 import type { Confinement } from "../sandbox/confine.ts";
-import { MARK_VARIABLE, type Mark } from "./mark.ts";
+import { MARK_VARIABLE, type Mark } from "./process-table.ts";
 
 /** How an agent is started. */
 export interface Launch {

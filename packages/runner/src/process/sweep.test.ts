@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { type ScriptedProcess, ScriptedTable } from "../../test/scripted-table.ts";
-import { type Mark, markOf, ownerPrefix } from "./mark.ts";
-import type { ProcessEntry } from "./process-table.ts";
+import { type Mark, markOf, ownerPrefix, type ProcessEntry } from "./process-table.ts";
 import { Family, sweep, sweepStrays } from "./sweep.ts";
 
 const ours = { text: "ours" };

@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { homePrefix, type Mark, ownerOf } from "./mark.ts";
-import type { ProcessEntry, ProcessTable, TableVisibility } from "./process-table.ts";
+import {
+  homePrefix,
+  type Mark,
+  ownerOf,
+  type ProcessEntry,
+  type ProcessTable,
+  type TableVisibility,
+} from "./process-table.ts";
 
 /** A process by pid and command line. */
 interface SeenProcess {

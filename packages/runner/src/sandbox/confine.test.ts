@@ -86,6 +86,34 @@ describe("a folder that is replaced after it was checked", () => {
   });
 });
 
+test("variables get their names inside alone, whatever they hold, and none takes the place of the mark", async () => {
+  const { confinement } = await lay();
+  const values = {
+    LD_PRELOAD: "",
+    BASH_ENV: "/evil",
+    IFS: "a",
+    A_1: "$(touch /x) `x` 'y' \"z\"\n;",
+    PS4: "$(x)",
+  };
+  const env = {
+    ...{ ...values, PATH: "/usr/bin:/bin", REINS_PROCESS: "another", UID: "0", SHELLOPTS: "xtrace" },
+    ...{ "BASH_FUNC_exec%%": "() { :; }", "a b": "1", "": "2" },
+  };
+  const given = { ...launch(confinement.home), command: "/usr/bin/env", args: ["-0"], env };
+  const { launch: outside } = await confine(given, confinement, { sandbox: SANDBOX });
+  const names = Object.keys(outside.env);
+  expect(names.filter((name) => !/^REINS_INSIDE_[A-Z_0-9]+$/.test(name))).toEqual([]);
+  const [command = "", ...rest] = outside.args.slice(outside.args.indexOf("--") + 1);
+  const marked = { ...outside.env, REINS_PROCESS: "mark" };
+  const { stdout, stderr } = spawnSync(command, rest, { encoding: "utf8", env: marked });
+  expect(stderr).toBe("");
+  const seen = Object.fromEntries(
+    stdout.split("\0").map((one) => [one.slice(0, one.indexOf("=")), one.slice(one.indexOf("=") + 1)]),
+  );
+  expect(seen).toMatchObject({ ...values, PATH: env.PATH, REINS_PROCESS: "mark", HOME: expect.any(String) });
+  expect(Object.keys(seen).filter((name) => name.startsWith("REINS_INSIDE_"))).toEqual([]);
+});
+
 test("returns no identity for a path through a link", async () => {
   const { base, own } = await lay();
   await symlink(join(base, "tenant"), join(base, "link"));

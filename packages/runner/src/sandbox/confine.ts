@@ -1,11 +1,12 @@
+import { execFile } from "node:child_process";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { SandboxError } from "../errors.ts";
+import { MARK_VARIABLE } from "../process/process-table.ts";
 import { findCommand, type Launch } from "../process/spawn.ts";
-import { detectSandbox, isolationArguments, type Sandbox } from "./detect.ts";
-import { HostProxy, type NetworkAttempt } from "./host-proxy.ts";
-import { type HostRule, parseHostRule } from "./host-rules.ts";
+import { HostProxy, type HostRule, type NetworkAttempt, parseHostRule } from "./host-proxy.ts";
 import { isHidden, mountArguments, type View, viewOf } from "./view.ts";
 
 /** What a network with few ways out takes: things to be seen inside, and a command to run the agent with. */
@@ -170,7 +171,8 @@ export async function confine(
     const binds = [...(confinement.binds ?? []), ...narrowed.binds];
     const view = await viewOf({ ...confinement, binds });
     const command = [...narrowed.command, await visibleCommand(launch, view), ...launch.args];
-    const inside = [...rootCheck(view), ...command];
+    const variables = variablesOf({ ...launch.env, HOME: view.home, TMPDIR: view.temporary });
+    const inside = [...entrance(view, [...variables.keys()]), ...command];
     const args = [
       ...isolationArguments(sandbox, {
         network: confinement.network === "open",
@@ -180,7 +182,7 @@ export async function confine(
       ...["--chdir", await visibleFolder(launch, view), "--", ...inside],
     ];
     const { confinement: _, ...plain } = launch;
-    const env = { ...launch.env, HOME: view.home, TMPDIR: view.temporary };
+    const env = Object.fromEntries([...variables].map(([name, value]) => [PREFIX + name, value]));
     return {
       launch: { ...plain, command: sandbox.path, args, env, cwd: "/" },
       close: () => narrowed.close(),
@@ -191,11 +193,26 @@ export async function confine(
   }
 }
 
+/** Begins the names of variables on their way into the sandbox. */
+const PREFIX = "REINS_INSIDE_";
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** Variables that shells do not let others set, and the mark, which the start sets. */
+const NOT_SET: ReadonlySet<string> = new Set([
+  ...["BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"],
+  MARK_VARIABLE,
+]);
+
+/** The variables that are set inside. Those whose names no shell can set are left out. */
+function variablesOf(env: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  return new Map(Object.entries(env).filter(([name]) => NAME.test(name) && !NOT_SET.has(name)));
+}
+
 /**
- * Runs inside before anything else: a folder that was replaced by another, or by a link, between the check and the mount
- * is not what it was, and nothing is started.
+ * Runs inside before anything else. A folder that was replaced by another, or by a link, between the check and the mount
+ * is not what it was, and nothing is started. Variables get their names here: by some, such as `LD_PRELOAD`, the sandbox
+ * itself would load code while it is outside.
  */
-const CHECK = `while [ "$1" != -- ]; do
+const ENTER = `while [ "$1" != -- ]; do
   if [ "$(command -p stat -c %d:%i "$1" 2>/dev/null)" != "$2" ]; then
     echo "reins: $1 is not the folder that was checked; it was replaced" >&2
     exit 126
@@ -203,11 +220,16 @@ const CHECK = `while [ "$1" != -- ]; do
   shift 2
 done
 shift
+while [ "$1" != -- ]; do
+  eval "export $1=\\"\\$${PREFIX}$1\\"; unset ${PREFIX}$1"
+  shift
+done
+shift
 exec "$@"`;
 
-function rootCheck({ roots }: View): string[] {
+function entrance({ roots }: View, variables: readonly string[]): string[] {
   const checks = roots.flatMap(({ path, identity }) => [path, identity]);
-  return ["/bin/sh", "-c", CHECK, "reins", ...checks, "--"];
+  return ["/bin/sh", "-c", ENTER, "reins", ...checks, "--", ...variables, "--"];
 }
 
 async function workingSandbox(): Promise<Sandbox> {
@@ -245,4 +267,81 @@ async function visibleFolder({ cwd, label }: Launch, { mounts }: View): Promise<
       "Start it in one of the roots.",
     );
   return folder;
+}
+
+const run = promisify(execFile);
+const TRIAL_MS = 10_000;
+/** Since when bubblewrap can forbid sandboxes inside the sandbox. */
+const FORBIDS_NESTING = [0, 8];
+
+/** A sandbox that works. */
+export interface Sandbox {
+  readonly available: true;
+  readonly path: string;
+  readonly version: string;
+}
+
+/** Whether agents can be confined here. */
+export type SandboxStatus =
+  | Sandbox
+  | { readonly available: false; readonly reason: string; readonly remedy: string };
+
+/** Finds bubblewrap, on the path or where it is said to be, and tries it: a kernel may forbid what it does. */
+export async function detectSandbox(configured?: string): Promise<SandboxStatus> {
+  if (process.platform !== "linux")
+    return no(
+      `bubblewrap is for Linux, and this is ${process.platform}.`,
+      "Run without a sandbox, or in a Linux machine.",
+    );
+  const path = await findCommand(configured ?? "bwrap", process.env.PATH ?? "", process.cwd());
+  if (path === undefined)
+    return no(
+      `${configured ?? "bwrap"} is not there.`,
+      "Install bubblewrap (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap).",
+    );
+  try {
+    const { stdout } = await run(path, ["--version"], { timeout: TRIAL_MS });
+    const version = stdout.trim().replace(/^bubblewrap /, "");
+    const isolation = isolationArguments({ version }, { network: false, nested: false });
+    await run(path, [...isolation, ...mountArguments([], []), "--", "/bin/sh", "-c", ":"], {
+      timeout: TRIAL_MS,
+    });
+    return { available: true, path, version };
+  } catch (error) {
+    return no(`${path} does not work: ${firstLine(error)}`, remedyFor(firstLine(error)));
+  }
+}
+
+/** The arguments that put a process into namespaces of its own and take every privilege from it. */
+export function isolationArguments(
+  { version }: Pick<Sandbox, "version">,
+  { network, nested }: { readonly network: boolean; readonly nested: boolean },
+): string[] {
+  return [
+    // Without a user namespace, root would keep its capabilities inside.
+    ...["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
+    ...(network ? [] : ["--unshare-net"]),
+    ...(nested || !atLeast(version, FORBIDS_NESTING) ? [] : ["--disable-userns"]),
+    ...["--cap-drop", "ALL", "--new-session", "--die-with-parent"],
+  ];
+}
+
+function atLeast(version: string, [major = 0, minor = 0]: readonly number[]): boolean {
+  const [ours = 0, oursMinor = 0] = version.split(".").map(Number);
+  return ours > major || (ours === major && oursMinor >= minor);
+}
+
+function no(reason: string, remedy: string): SandboxStatus {
+  return { available: false, reason, remedy };
+}
+
+function firstLine(error: unknown): string {
+  const said = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : "";
+  return (said || String(error)).split("\n", 1)[0] ?? "";
+}
+
+function remedyFor(said: string): string {
+  if (/namespace|uid map|permission|not permitted/i.test(said))
+    return "Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0, user.max_user_namespaces above 0), or leave the container that forbids them.";
+  return "Reinstall bubblewrap.";
 }

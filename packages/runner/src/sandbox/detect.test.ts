@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { detectSandbox, isolationArguments } from "./detect.ts";
+import { detectSandbox, isolationArguments } from "./confine.ts";
 
 const isolated = (version: string, network = false, nested = false) =>
   isolationArguments({ version }, { network, nested });

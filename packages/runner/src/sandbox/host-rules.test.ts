@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addressScope, normalHost, parseHostRule, ruleFor } from "./host-rules.ts";
+import { addressScope, normalHost, parseHostRule, ruleFor } from "./host-proxy.ts";
 
 const passes = (host: string, port: number, ...rules: string[]) =>
   ruleFor(normalHost(host) ?? "", port, rules.map(parseHostRule)) !== undefined;

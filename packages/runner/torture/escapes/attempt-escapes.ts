@@ -4,8 +4,7 @@ import { fileURLToPath } from "node:url";
 import { AgentProcess } from "../../src/process/agent-process.ts";
 import { Owner } from "../../src/process/owner.ts";
 import type { Launch } from "../../src/process/spawn.ts";
-import type { Confinement, Network } from "../../src/sandbox/confine.ts";
-import type { Sandbox } from "../../src/sandbox/detect.ts";
+import type { Confinement, Network, Sandbox } from "../../src/sandbox/confine.ts";
 import { TargetMachine } from "./machine.ts";
 import type { Attempt, Targets } from "./targets.ts";
 

@@ -2,7 +2,7 @@
 import { AgentProcess } from "../../src/process/agent-process.ts";
 import { Owner } from "../../src/process/owner.ts";
 import type { Launch } from "../../src/process/spawn.ts";
-import type { Sandbox } from "../../src/sandbox/detect.ts";
+import type { Sandbox } from "../../src/sandbox/confine.ts";
 
 /** What the parent is to do. */
 export interface ParentOrder {

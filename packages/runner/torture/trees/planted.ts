@@ -1,7 +1,7 @@
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import type { Launch } from "../../src/process/spawn.ts";
-import type { Sandbox } from "../../src/sandbox/detect.ts";
+import type { Sandbox } from "../../src/sandbox/confine.ts";
 import type { NastyTree } from "./nasty-tree.ts";
 
 /** A tree and the folder it grows in. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { homePrefix } from "../../src/process/mark.ts";
+import { homePrefix } from "../../src/process/process-table.ts";
 
 /** A process that has to do with a folder. */
 export interface Resident {

@@ -9,7 +9,7 @@ import { pathOf } from "../gateway/request.ts";
 import type { Log } from "../limits.ts";
 import { HttpProblem, toHttpProblem } from "../problems.ts";
 import { type Access, LOCAL } from "./access.ts";
-import { cookieFault, cookieIn } from "./cookie.ts";
+import { cookieFault, cookieIn } from "./logins.ts";
 import { OidcError } from "./oidc/issuer.ts";
 import type { Oidc } from "./oidc/oidc.ts";
 

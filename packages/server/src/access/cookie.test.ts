@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { cookieFault, cookieIn, setCookie } from "./cookie.ts";
+import { cookieFault, cookieIn, setCookie } from "./logins.ts";
 
 const expires = new Date("2026-11-22T12:00:00Z");
 

@@ -48,7 +48,9 @@ export function acpRoutes(current: CurrentConnections, settings: AcpSettings): R
         const { hosting } = await current.open(harness);
         const id = randomBytes(ID_BYTES).toString("base64url");
         const agent = new URLSearchParams(request.url?.split("?", 2)[1] ?? "").get("agent") ?? undefined;
-        const options = { principal, hosting, identity: harness.identity, id, agent, settings, line: socket };
+        const { identity, quotas } = harness;
+        const turn = () => quotas.turn("messages", principal);
+        const options = { principal, hosting, identity, id, agent, settings, line: socket, turn };
         acceptor.accept(
           { request, socket, head },
           (webSocket) => new WebSocketClient(webSocket, options),

@@ -8,7 +8,7 @@ import { framed } from "../connections/message-stream.ts";
 import { CLOSE, TextSocket, type TextSocketOptions } from "../streams/web-socket.ts";
 import type { AcpSettings } from "./acp-routes.ts";
 
-interface WebSocketClientOptions extends Pick<TextSocketOptions, "line"> {
+interface WebSocketClientOptions extends Pick<TextSocketOptions, "line" | "turn"> {
   readonly principal: Principal;
   readonly hosting: Hosting;
   readonly identity: Harness["identity"];
@@ -29,10 +29,10 @@ export class WebSocketClient {
 
   constructor(socket: WebSocket, options: WebSocketClientOptions) {
     this.#options = options;
-    const { settings, line } = options;
+    const { settings, line, turn } = options;
     this.#socket = new TextSocket(
       socket,
-      { clock: settings.clock, limits: settings.limits, line },
+      { clock: settings.clock, limits: settings.limits, line, turn },
       {
         text: (text) => this.#take(text).catch((error: unknown) => this.#fail(error)),
         binary: () => undefined,

@@ -31,7 +31,8 @@ export function haakRoutes(options: HaakRoutesOptions): Routes {
     const { harness, principal } = await authorize(options.harness, id);
     const runner = await required(options.runner);
     const { identity } = harness;
-    const client = { clock, log, runner, identity, principal, line: socket, limits };
+    const turn = () => harness.quotas.turn("messages", principal);
+    const client = { clock, log, runner, identity, principal, line: socket, limits, turn };
     acceptor.accept({ request, socket, head }, (webSocket) => new HaakClient(webSocket, client));
   };
   return {

@@ -102,7 +102,7 @@ function mountSessions(router: Router, { hosting, defaultAgent, folderOf }: Open
     const { principal, body: { title, agent = defaultAgent, parentID, model, permission } = {} } = call;
     if (parentID !== undefined)
       throw new HttpProblem("not_implemented", "sessions below another are begun by agents alone");
-    if (Array.isArray(permission) && permission.length > 0)
+    if (!isWithoutEffect(permission))
       throw new HttpProblem("not_implemented", "the constitution rules, and no permissions of a session");
     if (model) expectModel({ providerID: model.providerID, modelID: model.id });
     const opened = await hosting();
@@ -140,7 +140,7 @@ function mountSessions(router: Router, { hosting, defaultAgent, folderOf }: Open
   router.handle(op.updateSession, async (call) => {
     const { hosting: opened, record } = await found(call, call.params.session);
     const { title, time, permission } = call.body;
-    if (time?.archived || (Array.isArray(permission) && permission.length > 0))
+    if (time?.archived || !isWithoutEffect(permission))
       throw new HttpProblem("not_implemented", "of a session, the title alone can be changed");
     const { principal } = call;
     if (title !== undefined)
@@ -187,6 +187,16 @@ function mountSessions(router: Router, { hosting, defaultAgent, folderOf }: Open
     );
     return true;
   });
+}
+
+/** Tools of OpenCode itself, which no agent of Reins has. */
+const OWN_TOOLS: ReadonlySet<unknown> = new Set(["question", "plan_enter", "plan_exit"]);
+
+/** Whether permissions of a session only deny what there is not. OpenCode's command line sends such. */
+function isWithoutEffect(permission: unknown): boolean {
+  if (permission === undefined) return true;
+  if (!Array.isArray(permission)) return false;
+  return permission.every((one) => Object(one).action === "deny" && OWN_TOOLS.has(Object(one).permission));
 }
 
 /** Changes metadata of a session, of which one is its title. */

@@ -118,6 +118,19 @@ describe("a transcript", () => {
     expect(cancel()).toEqual([]);
   });
 
+  test("shows a state of a call once, however often it is reported, and when it ended first", () => {
+    const { transcript, update, said } = written();
+    said("user_message_chunk", "x");
+    update({ sessionUpdate: "tool_call", toolCallId: "c1", rawInput: { path: "a" } });
+    const end = { sessionUpdate: "tool_call_update", toolCallId: "c1", status: "completed", rawOutput: "b" };
+    expect(typesOf(update(end))).toEqual(["message.part.updated"]);
+    const [part] = transcript.messages[1]?.parts ?? [];
+    const { time } = Object(part?.state);
+    expect(update({ ...end, _meta: { reins: { verdict: "allowed" } } })).toEqual([]);
+    expect(typesOf(update({ ...end, rawOutput: "more" }))).toEqual(["message.part.updated"]);
+    expect(transcript.messages[1]?.parts).toMatchObject([{ state: { output: "more", time } }]);
+  });
+
   test("begins no message for what comes after a turn about that turn", () => {
     const { transcript, take, said, update, over } = written();
     said("user_message_chunk", "x");

@@ -198,12 +198,17 @@ export class SessionTranscript {
     }
     const said = Object.entries(update).filter(([, value]) => value !== null && value !== undefined);
     call.reported = { ...call.reported, ...Object.fromEntries(said) };
-    call.part.tool = shownTool(
-      toolNameOf({ reported: call.reported }, this.#session.entry).name,
-      call.reported.rawInput,
-    );
-    call.part.state = toolState(call.reported, call.part.time?.start ?? event.at, event.at);
-    return [...events, this.#partUpdated(call.part, event)];
+    const { name } = toolNameOf({ reported: call.reported }, this.#session.entry);
+    const tool = shownTool(name, call.reported.rawInput);
+    const { part } = call;
+    const { state: last } = part;
+    const state = toolState(call.reported, part.time?.start ?? event.at, event.at);
+    const hasEnded = last?.status === "completed" || last?.status === "error";
+    if (hasEnded && state.status === last.status && last.time !== undefined) state.time = last.time;
+    // What an agent reports twice, and what it reports beside the state: clients print each event.
+    if (tool === part.tool && JSON.stringify(state) === JSON.stringify(last)) return events;
+    Object.assign(part, { tool, state });
+    return [...events, this.#partUpdated(part, event)];
   }
 
   #ask(event: LoggedEvent, key: string, params: JsonObject): readonly TranscriptEvent[] {

@@ -108,19 +108,7 @@ export class OperationRouter implements Router {
         requireAccepted(request.raw, "application/json");
         return reply.code(operation.status).send(await mapErrors(() => whole(call)));
       }
-      let opened: SseWriter | undefined;
-      const open = () => {
-        opened = this.#openStream(call, reply);
-        return opened;
-      };
-      try {
-        await mapErrors(() => tell(call, open));
-      } catch (error) {
-        if (!opened) throw error;
-        this.#options.log.warn({ err: error, operation: operation.id }, "a stream was cut off");
-      } finally {
-        opened?.end();
-      }
+      await this.#streaming(call, reply, async (open) => mapErrors(() => tell(call, open)));
       return reply;
     };
     this.#route(operation, handler, { mayLast: whole !== undefined });
@@ -175,7 +163,11 @@ export class OperationRouter implements Router {
         const call = await this.#governedCall(operation, request, reply);
         liftArrivalTimeout(request.raw);
         const bytes = arrivingBytes(request.raw, clock, limits.stallMs);
-        const { status, headers = {}, body } = await callerProblems(() => answer({ ...call, bytes }));
+        const response = await this.#streaming(call, reply, async (open) =>
+          callerProblems(() => answer({ ...call, bytes, open })),
+        );
+        if (!response) return reply;
+        const { status, headers = {}, body } = response;
         return reply.code(status).headers(headers).send(body);
       };
       this.#route(operation, handler, { router, mayLast: true });
@@ -235,6 +227,29 @@ export class OperationRouter implements Router {
       currentPrincipal: () => currentPrincipal(operation.audience, governed),
       onDisconnect: (run) => onceGone(reply, run),
     };
+  }
+
+  /** Runs a handler that may open a stream; an error after that ends it. */
+  async #streaming<Result>(
+    call: LongPollCall,
+    reply: FastifyReply,
+    run: (open: () => SseWriter) => Promise<Result>,
+  ): Promise<Result | undefined> {
+    let opened: SseWriter | undefined;
+    const open = () => {
+      opened = this.#openStream(call, reply);
+      return opened;
+    };
+    try {
+      return await run(open);
+    } catch (error) {
+      if (!opened) throw error;
+      const { operation } = reply.request.routeOptions.config;
+      this.#options.log.warn({ err: error, operation: operation?.id }, "a stream was cut off");
+      return undefined;
+    } finally {
+      opened?.end();
+    }
   }
 
   #openStream({ context, caller, principal }: LongPollCall, reply: FastifyReply): SseWriter {

@@ -47,7 +47,7 @@ export interface Router {
   /** Handles an operation of a caller whose body or response is a stream of bytes, without a timeout of either. */
   transfer<Op extends Operation>(
     operation: Op,
-    handler: (call: TransferCall<Op>) => Promise<TransferResponse>,
+    handler: (call: TransferCall<Op>) => Promise<TransferResponse | undefined>,
   ): void;
   /** Passes requests of any method on with their unread body. */
   raw(path: string, handler: RawHandler): void;
@@ -111,6 +111,8 @@ export interface LongPollCall<Op extends Operation = Operation> extends Authoriz
 interface TransferCall<Op extends Operation = Operation> extends LongPollCall<Op> {
   /** The body. Throws when no more of it comes for a while. */
   readonly bytes: AsyncIterable<Uint8Array>;
+  /** Responds with server-sent events instead, which end when the handler settles. */
+  open(): SseWriter;
 }
 
 /** A response with a stream of bytes, or JSON. */

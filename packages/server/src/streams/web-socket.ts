@@ -19,6 +19,8 @@ export interface TextSocketHandlers {
 export interface TextSocketOptions {
   readonly clock: Clock;
   readonly limits: Pick<GatewayLimits, "maxMessageBytes" | "maxBufferedBytes" | "keepAliveMs" | "stallMs">;
+  /** Called before each text: a promise that the text waits for, where its sender has sent too many. */
+  readonly turn?: (() => undefined | Promise<void>) | undefined;
   /** The socket below the WebSocket. */
   readonly line: Pick<Duplex, "write">;
 }
@@ -50,6 +52,7 @@ export class TextSocket {
   #gathered: string[] = [];
   #gatheredLength = 0;
   #answered = true;
+  #isWaiting = false;
   #isClosing = false;
   #isOver = false;
   #cancelBeat: () => void = () => undefined;
@@ -136,12 +139,33 @@ export class TextSocket {
       return;
     }
     this.#taking = this.#taking
-      .then(() => (this.#isClosing ? undefined : this.#handlers.text(bytes.toString())))
+      .then(() => {
+        const turn = this.#options.turn?.();
+        return turn ? this.#handleLater(turn, bytes) : this.#handle(bytes);
+      })
       // An error of a handler must not affect other connections.
       .catch(() => this.close(CLOSE.internal, "a frame could not be handled"))
       .finally(() => {
         this.#waitingBytes -= cost;
       });
+  }
+
+  #handle(bytes: Buffer): undefined | Promise<void> {
+    return this.#isClosing ? undefined : this.#handlers.text(bytes.toString());
+  }
+
+  /** Reads no more from the peer until its text has its turn. */
+  async #handleLater(turn: Promise<void>, bytes: Buffer): Promise<void> {
+    this.#isWaiting = true;
+    this.#socket.pause();
+    try {
+      await turn;
+    } finally {
+      this.#isWaiting = false;
+      this.#answered = true;
+      this.#socket.resume();
+    }
+    await this.#handle(bytes);
   }
 
   #flush(): void {
@@ -171,7 +195,7 @@ export class TextSocket {
       const waits = this.#socket.bufferedAmount > 0;
       const waited = this.#now() - this.#taken;
       const isStuck = waits && waited >= limits.stallMs && before === this.#taken;
-      if (isStuck || !this.#answered) {
+      if (isStuck || (!this.#answered && !this.#isWaiting)) {
         this.#socket.terminate();
         return;
       }

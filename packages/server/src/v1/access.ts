@@ -7,7 +7,7 @@ import { StoreError } from "@reins/store";
 import type { Harness } from "@reins/supervisor";
 import type { Access } from "../access/access.ts";
 import { type RequestAuthenticator, required } from "../access/authenticator.ts";
-import { cookieIn, setCookie } from "../access/cookie.ts";
+import { cookieIn, setCookie } from "../access/logins.ts";
 import type { Oidc } from "../access/oidc/oidc.ts";
 import { HttpProblem } from "../problems.ts";
 import type { Routes } from "../routes/router.ts";

@@ -183,9 +183,9 @@ export class AgentsRoutes implements Routes {
   async #installation({ params, body = {}, principal, harness }: InstallCall) {
     harness.quotas.take("installs", principal);
     const registry = await this.#options.agents();
-    const { reinstall, update, model_api: modelApi } = body;
+    const { reinstall, update, sha256, model_api: modelApi } = body;
     const { agent_version: agentVersion, agent_process_version: agentProcessVersion } = body;
-    const options = { reinstall, update, modelApi, agentVersion, agentProcessVersion };
+    const options = { reinstall, update, modelApi, sha256, agentVersion, agentProcessVersion };
     const agent = params.agent;
     const planned = await expectInstallable(registry, agent, options);
     const hosting = await this.#hosting();

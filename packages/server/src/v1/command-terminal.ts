@@ -5,7 +5,7 @@ import type { Identity, Principal } from "@reins/supervisor";
 import type { WebSocket } from "ws";
 import { parseBody } from "../gateway/request.ts";
 import type { GatewayLimits } from "../limits.ts";
-import { CLOSE, TextSocket } from "../streams/web-socket.ts";
+import { CLOSE, TextSocket, type TextSocketOptions } from "../streams/web-socket.ts";
 
 export interface CommandTerminalOptions {
   readonly commands: CommandService;
@@ -16,6 +16,7 @@ export interface CommandTerminalOptions {
   readonly line: Duplex;
   readonly clock: Clock;
   readonly limits: GatewayLimits;
+  readonly turn: TextSocketOptions["turn"];
 }
 
 const NORMAL = 1000;
@@ -31,11 +32,11 @@ export class CommandTerminal {
   readonly #gone = new AbortController();
 
   constructor(webSocket: WebSocket, options: CommandTerminalOptions) {
-    const { clock, limits, line, identity, principal } = options;
+    const { clock, limits, line, identity, principal, turn } = options;
     this.#options = options;
     this.#socket = new TextSocket(
       webSocket,
-      { clock, limits, line },
+      { clock, limits, line, turn },
       {
         text: (text) => this.#take(text),
         binary: () => this.#socket.close(CLOSE.unsupported, "frames are JSON; input is sent in one as well"),

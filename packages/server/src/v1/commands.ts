@@ -4,13 +4,13 @@ import type { Hosting } from "@reins/host";
 import { type Clock, sseText } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import { authorize, required } from "../access/authenticator.ts";
-import { pathOf } from "../gateway/request.ts";
+import { lastEventId, pathOf } from "../gateway/request.ts";
 import type { GatewayLimits } from "../limits.ts";
 import { callerProblems, HttpProblem } from "../problems.ts";
 import type { Routes } from "../routes/router.ts";
 import { WebSocketAcceptor } from "../streams/web-socket.ts";
 import { CommandTerminal } from "./command-terminal.ts";
-import { callerOf } from "./files.ts";
+import { callerOf, JSON_TYPE, jsonOf } from "./files.ts";
 
 interface CommandRoutesOptions {
   readonly harness: () => Promise<Harness>;
@@ -75,18 +75,23 @@ export function commandRoutes(hosting: () => Promise<Hosting>, options: CommandR
         const service = await commands();
         if (follow !== "true") {
           const entries = service.logs(principal, params.id, query);
-          return { status: 200, body: { processId: params.id, stream, entries } };
+          const head = `{"processId":${JSON.stringify(params.id)},"stream":${JSON.stringify(stream)},"entries":`;
+          const body = Readable.from(jsonOf(head, entries, "}"), { objectMode: false });
+          return { status: 200, headers: JSON_TYPE, body };
         }
-        const { signal } = callerOf(call);
-        const followed = service.follow(principal, params.id, query, signal);
-        const texts = Readable.from(
-          (async function* () {
-            for await (const entry of followed)
-              yield sseText({ id: entry.sequence, event: "log", json: entry });
-          })(),
-          { objectMode: false },
-        );
-        return { status: 200, headers: { "content-type": "text/event-stream" }, body: texts };
+        const since = lastEventId(call.request) ?? query.since;
+        const gone = new AbortController();
+        const followed = service.follow(principal, params.id, { ...query, since }, gone.signal);
+        const events = call.open();
+        events.closed.addEventListener("abort", () => gone.abort(), { once: true });
+        if (events.closed.aborted) return undefined;
+        const check = async () => {
+          if (!(await call.currentPrincipal().catch(() => undefined))) events.end();
+        };
+        events.onKeepAlive(() => void check());
+        for await (const entry of followed)
+          if (!(await events.send(sseText({ id: entry.sequence, event: "log", json: entry })))) break;
+        return undefined;
       });
       router.handle(ops.writeCommandInput, ({ principal, params, body }) =>
         callerProblems(async () => {
@@ -108,7 +113,8 @@ export function commandRoutes(hosting: () => Promise<Hosting>, options: CommandR
             throw new HttpProblem("conflict", "the command has no terminal; start it with tty");
         });
         const { identity } = harness;
-        const client = { commands: service, identity, principal, id, line: socket, clock, limits };
+        const turn = () => harness.quotas.turn("messages", principal);
+        const client = { commands: service, identity, principal, id, line: socket, clock, limits, turn };
         acceptor.accept({ request, socket, head }, (webSocket) => new CommandTerminal(webSocket, client));
       });
       const noDesktop = () =>

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { fileOperations } from "@reins/api";
-import type { FileCaller, FileService, FoundEntry, Hosting, ReadableFile } from "@reins/host";
+import type { FileCaller, FileService, Hosting, ReadableFile } from "@reins/host";
 import { required } from "../access/authenticator.ts";
 import { headerOf } from "../gateway/request.ts";
 import { callerProblems, HttpProblem } from "../problems.ts";
@@ -19,7 +19,7 @@ export function fileRoutes(hosting: () => Promise<Hosting>): Routes {
         return {
           status: 200,
           headers: JSON_TYPE,
-          body: Readable.from(await started(jsonOf(listed)), { objectMode: false }),
+          body: Readable.from(await started(jsonOf("", listed, "")), { objectMode: false }),
         };
       });
       router.transfer(fileOperations.readFile, async (call) => {
@@ -74,7 +74,7 @@ export function fileRoutes(hosting: () => Promise<Hosting>): Routes {
   };
 }
 
-const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
+export const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 
 /** The caller of an operation; it aborts when the client disconnects. */
 export function callerOf(call: LongPollCall & { readonly query: object }): FileCaller {
@@ -145,14 +145,18 @@ function partIn(range: string | undefined, size: number): Part | "unsatisfiable"
   return end < start ? undefined : { start, end };
 }
 
-/** Entries as one JSON list, piece by piece. */
-async function* jsonOf(entries: AsyncIterable<FoundEntry>): AsyncGenerator<string> {
-  let before = "[";
-  for await (const entry of entries) {
-    yield `${before}${JSON.stringify(entry)}`;
+/** A JSON list with what is around it, piece by piece. */
+export async function* jsonOf(
+  head: string,
+  items: Iterable<object> | AsyncIterable<object>,
+  tail: string,
+): AsyncGenerator<string> {
+  let before = `${head}[`;
+  for await (const item of items) {
+    yield `${before}${JSON.stringify(item)}`;
     before = ",";
   }
-  yield before === "[" ? "[]" : "]";
+  yield before === "," ? `]${tail}` : `${before}]${tail}`;
 }
 
 /** Pieces whose first was read already, so that an error before it is a problem. */

@@ -1,11 +1,12 @@
 // The thread that speaks to PostgreSQL, for the threads of the store, which wait for it.
-import { workerData } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 import { errorMessage } from "@reins/kit/errors";
 import pg from "pg";
 import {
   type ConnectorData,
   type LinkEnd,
   type LinkError,
+  type LinkNotice,
   type LinkReply,
   type LinkRequest,
   REPLIES,
@@ -173,6 +174,10 @@ function linkError(error: unknown): LinkError {
 
 const NOT_CONNECTED: LinkError = { code: "", message: "there is no connection", lost: true };
 
+function notify(notice: LinkNotice): void {
+  parentPort?.postMessage(notice);
+}
+
 /** One connection, and the thread of the store that uses it. */
 class Link {
   readonly #end: LinkEnd;
@@ -205,11 +210,13 @@ class Link {
     const client = new pg.Client(clientConfig(this.#data));
     // Without a listener it would end the thread; whatever waits gets it too.
     client.on("error", () => this.#client === client && this.#drop());
+    client.on("notification", ({ payload }) => notify({ changed: payload }));
     try {
       await client.connect();
       for (const setting of settings) await client.query(setting);
       this.#client = client;
       this.#prepared = new Prepared();
+      notify({ changed: undefined });
       return { results: [] };
     } catch (error) {
       void client.end().catch(() => undefined);

@@ -9,7 +9,7 @@ import { translate } from "../sqlite/threads.ts";
 import type { Database, Operations, StoreReader, Tables } from "../store.ts";
 import { StoreError } from "../store-error.ts";
 import { type PostgresAddress, shownAddress } from "./address.ts";
-import { WriterClaim } from "./claim.ts";
+import { excludeWriters } from "./claim.ts";
 import { openPostgresReader, startConnector } from "./open.ts";
 import { makeReady, settingsFor } from "./opened.ts";
 import { PostgresDatabase } from "./postgres-database.ts";
@@ -61,7 +61,7 @@ interface Target extends Pick<CopiedStore, "open" | "complete"> {
 }
 
 /** What each kind of database has for itself. */
-const OWN: ReadonlySet<string> = new Set(["migrations", "store_mark", "store_writer"]);
+const OWN: ReadonlySet<string> = new Set(["migrations", "store_mark", "store_state", "store_nodes"]);
 
 /**
  * Copies all rows of a database to an empty one, of either kind, in one transaction and with memory for few of them. Runs
@@ -240,7 +240,7 @@ async function openPostgresSource(address: PostgresAddress, inUse: boolean): Pro
   try {
     if (!database.prepare(HAS_TABLES).get()) throw new StoreError("invalid", "there is no store of Reins");
     database.begin(`ISOLATION LEVEL REPEATABLE READ${inUse ? " READ ONLY" : ""}`);
-    if (!inUse) new WriterClaim(database).exclude();
+    if (!inUse) excludeWriters(database);
   } catch (error) {
     await close();
     throw error;
@@ -290,7 +290,7 @@ async function openPostgresTarget(address: PostgresAddress, modules: Modules): P
     async complete() {
       const connected = await connect(address);
       try {
-        connected.database.run("UPDATE store_writer SET incomplete = false");
+        connected.database.run("UPDATE store_state SET incomplete = false");
       } finally {
         await connected.close();
       }

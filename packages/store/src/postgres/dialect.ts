@@ -133,19 +133,24 @@ CREATE OR REPLACE FUNCTION next_rowid(relation text, place text) RETURNS bigint 
     EXECUTE format('SELECT coalesce(max(%I), 0) + 1 FROM %I', place, relation) INTO following;
     RETURN following;
   END $$;
-CREATE OR REPLACE FUNCTION store_fence(claimed bigint, seconds integer) RETURNS void LANGUAGE plpgsql VOLATILE AS
+CREATE OR REPLACE FUNCTION store_fence(node text, claimed bigint, seconds integer) RETURNS void LANGUAGE plpgsql VOLATILE AS
   $$ BEGIN
-    UPDATE store_writer SET count = count + 1, expires = clock_timestamp() + make_interval(secs => seconds)
-      WHERE epoch = claimed;
+    UPDATE store_nodes SET count = count + 1, expires = clock_timestamp() + make_interval(secs => seconds)
+      WHERE id = node AND epoch = claimed AND owner <> '';
     IF NOT FOUND THEN
-      RAISE EXCEPTION 'another server has written to this database since epoch %', claimed USING ERRCODE = 'RN001';
+      RAISE EXCEPTION 'the right to write of epoch % has ended', claimed USING ERRCODE = 'RN001';
     END IF;
   END $$`;
 
-/** The row by which one process at a time writes: see `WriterClaim`. */
-export const WRITER_TABLE = `
-CREATE TABLE store_writer (
-  id integer PRIMARY KEY CHECK (id = 1), identity text NOT NULL, epoch bigint NOT NULL, owner text NOT NULL,
-  count bigint NOT NULL, expires timestamptz NOT NULL, incomplete boolean NOT NULL, functions integer NOT NULL
+/** What every database has: its state, and a row for each process that writes to it or did: see `NodeClaim`. */
+export const STORE_TABLES = `
+CREATE TABLE store_state (
+  id integer PRIMARY KEY CHECK (id = 1), identity text NOT NULL, epoch bigint NOT NULL, incomplete boolean NOT NULL,
+  functions integer NOT NULL
 );
-INSERT INTO store_writer VALUES (1, gen_random_uuid()::text, 0, '', 0, clock_timestamp(), false, 0)`;
+INSERT INTO store_state VALUES (1, gen_random_uuid()::text, 0, false, 0);
+CREATE TABLE store_nodes (
+  id text COLLATE "C" PRIMARY KEY, owner text NOT NULL, epoch bigint NOT NULL, shared boolean NOT NULL,
+  count bigint NOT NULL, since timestamptz NOT NULL, expires timestamptz NOT NULL, labels text NOT NULL,
+  capacity bigint
+) WITH (fillfactor = 50)`;

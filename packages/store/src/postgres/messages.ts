@@ -51,6 +51,12 @@ export interface LinkEnd {
 
 export const [REPLIES, GONE] = [0, 1];
 
+/** What the thread that speaks to PostgreSQL says unasked. */
+export interface LinkNotice {
+  /** The tables that a process may have changed; `undefined` after a connection was made, before which any may have been. */
+  readonly changed: string | undefined;
+}
+
 /** What the thread that speaks to PostgreSQL is started with. */
 export interface ConnectorData {
   readonly address: PostgresAddress;

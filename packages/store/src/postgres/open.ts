@@ -2,10 +2,10 @@ import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { DEFAULT_LIMITS, lossesIn, partsOf, type SqliteOptions } from "../sqlite/open.ts";
 import { SqliteReader, SqliteStore, ThreadPort } from "../sqlite/sqlite-store.ts";
 import type { ThreadData } from "../sqlite/threads.ts";
-import type { Operations, Store, StoreReader, Tables } from "../store.ts";
+import type { Operations, Store, StoreNode, StoreReader, Tables } from "../store.ts";
 import { StoreError } from "../store-error.ts";
 import { type PostgresAddress, shownAddress } from "./address.ts";
-import { type ConnectorData, GONE, type LinkEnd, REPLIES } from "./messages.ts";
+import { type ConnectorData, GONE, type LinkEnd, type LinkNotice, REPLIES } from "./messages.ts";
 import type { PostgresThreadData } from "./opened.ts";
 
 /** Where the database is and what is in it. */
@@ -14,6 +14,11 @@ export interface PostgresOptions
   readonly address: PostgresAddress;
   /** A file that notes how far the database had come, to notice when an older copy takes its place. */
   readonly mark?: string;
+  /**
+   * What this process is called among others that write to the database at the same time. Without it it has the database
+   * to itself, and one that has it keeps every other out. Tables and what is built on them have to be made for that.
+   */
+  readonly node?: StoreNode;
   /** Threads that answer queries, each with a connection. */
   readonly readers?: number;
   /** How long a connection may take to be made, and a statement to be answered, in milliseconds. */
@@ -47,7 +52,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     throw named(error, options.address);
   }
   const reading = new SqliteReader(new ReaderPool(readers), limits.maxQueries);
-  return new ConnectedStore({ writer, reading, limits, now: options.now, threads });
+  return new ConnectedStore({ writer, reading, limits, now: options.now, node: options.node, threads });
 }
 
 /**
@@ -112,6 +117,7 @@ interface Threads {
   readonly ports: readonly ThreadPort[];
   /** Not 0 while the writer has no connection. */
   readonly status: Int32Array;
+  onNotice(listener: (notice: LinkNotice) => void): void;
   end(): Promise<void>;
 }
 
@@ -144,7 +150,7 @@ export function startConnector(
 }
 
 function startThreads(
-  { tables, limits, mark, acceptLoss, ...options }: PostgresOptions,
+  { tables, limits, mark, node, acceptLoss, ...options }: PostgresOptions,
   roles: readonly ThreadData["role"][],
 ): Threads {
   const { schema } = options.address;
@@ -153,7 +159,7 @@ function startThreads(
   const common = { tables: partsOf(tables), maxBatch: { ...DEFAULT_LIMITS, ...limits }.maxBatch, acceptLoss };
   const ports = links.map((link, index) => {
     const data: PostgresThreadData = {
-      ...{ ...common, role: roles[index] ?? "reader", schema, mark, status, link },
+      ...{ ...common, role: roles[index] ?? "reader", schema, mark, node, status, link },
     };
     return new ThreadPort(data, THREAD, [link.port]);
   });
@@ -161,17 +167,33 @@ function startThreads(
     await Promise.all(ports.map((port) => port.end()));
     await connector.terminate();
   };
-  return { ports, status, end };
+  const onNotice = (listener: (notice: LinkNotice) => void) => void connector.on("message", listener);
+  return { ports, status, onNotice, end };
 }
 
 /** A store whose database may come and go. */
 class ConnectedStore extends SqliteStore {
+  readonly node: StoreNode | undefined;
   readonly #threads: Threads;
+  /** Who is called when tables were changed, by their names. */
+  readonly #watching = new Map<() => void, string>();
   #isClosing = false;
 
-  constructor({ writer, reading, limits, now, threads }: ConnectedParts) {
+  constructor({ writer, reading, limits, now, node, threads }: ConnectedParts) {
     super(writer, reading, limits, now);
+    this.node = node;
     this.#threads = threads;
+    if (node)
+      threads.onNotice(({ changed }) => {
+        for (const [listener, name] of this.#watching)
+          if (changed === undefined || changed === name) listener();
+      });
+  }
+
+  watch(tables: Tables<Operations, Operations>, listener: () => void): () => void {
+    const own = () => listener();
+    this.#watching.set(own, tables.name);
+    return () => void this.#watching.delete(own);
   }
 
   get outage(): string | undefined {
@@ -201,5 +223,6 @@ interface ConnectedParts {
   readonly limits: typeof DEFAULT_LIMITS;
   /** Without one, leases count by the clock of the database. */
   readonly now: (() => number) | undefined;
+  readonly node: StoreNode | undefined;
   readonly threads: Threads;
 }

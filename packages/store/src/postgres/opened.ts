@@ -4,10 +4,10 @@ import { expectMigrated, migrate } from "../sqlite/migrate.ts";
 import { type Modules, openTables } from "../sqlite/opened.ts";
 import type { Outcome, ThreadData, Write } from "../sqlite/threads.ts";
 import { Writer } from "../sqlite/writer.ts";
-import type { OpenTables } from "../store.ts";
+import type { OpenTables, StoreNode } from "../store.ts";
 import { StoreError } from "../store-error.ts";
-import { PostgresTransaction, type Unresolved, WriterClaim } from "./claim.ts";
-import { FUNCTIONS, FUNCTIONS_VERSION, WRITER_TABLE } from "./dialect.ts";
+import { NodeClaim, PostgresTransaction, type Unresolved } from "./claim.ts";
+import { FUNCTIONS, FUNCTIONS_VERSION, STORE_TABLES } from "./dialect.ts";
 import type { LinkEnd } from "./messages.ts";
 import { PostgresDatabase } from "./postgres-database.ts";
 
@@ -17,12 +17,14 @@ export interface PostgresThreadData extends Pick<ThreadData, "role" | "tables" |
   readonly schema: string;
   /** Where it is noted how far the database had come, to notice when it is replaced by an older copy. */
   readonly mark?: string | undefined;
+  /** What this process is called among others that write; without it it has the database to itself. */
+  readonly node?: StoreNode | undefined;
   /** Not 0 while the database cannot be reached. */
   readonly status: Int32Array;
 }
 
 /** Of every session. A transaction of a process that was stopped does not hold the others up. */
-export function settingsFor(schema: string): string[] {
+export function settingsFor(schema: string, { isShared = false } = {}): string[] {
   return [
     `SET search_path = "${schema}"`,
     "SET client_min_messages = warning",
@@ -30,7 +32,7 @@ export function settingsFor(schema: string): string[] {
     "SET bytea_output = hex",
     "SET TIME ZONE 'UTC'",
     "SET lock_timeout = '10s'",
-    "SET idle_in_transaction_session_timeout = '20s'",
+    `SET idle_in_transaction_session_timeout = '${isShared ? 5 : 20}s'`,
   ];
 }
 
@@ -39,7 +41,7 @@ export class PostgresWriter {
   readonly #data: PostgresThreadData;
   readonly #modules: Modules;
   readonly #database: PostgresDatabase;
-  readonly #claim: WriterClaim;
+  readonly #claim: NodeClaim;
   #mark: CommitCount | undefined;
   #transaction: PostgresTransaction | undefined;
   #writer: Writer | undefined;
@@ -49,8 +51,8 @@ export class PostgresWriter {
   constructor(data: PostgresThreadData, modules: Modules) {
     this.#data = data;
     this.#modules = modules;
-    this.#database = new PostgresDatabase(data.link);
-    this.#claim = new WriterClaim(this.#database);
+    this.#database = new PostgresDatabase(data.link, { isShared: data.node !== undefined });
+    this.#claim = new NodeClaim(this.#database, data.node);
   }
 
   get isLost(): boolean {
@@ -67,10 +69,14 @@ export class PostgresWriter {
     const database = this.#database;
     await this.#connect();
     makeReady(database, this.#data.schema);
-    const { epoch, count } = this.#claim.take();
-    migrate(database, this.#modules, () => database.prepare("SELECT store_fence(?, 10)").run(epoch));
+    const { count } = this.#claim.take();
+    migrate(database, this.#modules, () => {
+      this.#claim.fence();
+      database.prepare("SELECT 1 FROM store_state FOR UPDATE").get();
+    });
     this.#count = count + 1;
-    if (this.#data.mark !== undefined) this.#mark = new CommitCount(this.#data.mark, identityOf(database));
+    const { mark, node } = this.#data;
+    if (mark !== undefined) this.#mark = new CommitCount(mark, identityOf(database, node));
     const missing = this.#mark?.missing(this.#count) ?? 0;
     if (missing > 0 && !this.#data.acceptLoss) throw lostCommits(missing);
     await this.#openTables();
@@ -92,6 +98,11 @@ export class PostgresWriter {
   apply(writes: readonly Write[]): Outcome[] {
     if (!this.#writer) throw new StoreError("unavailable", "the database is not open");
     return this.#writer.apply(writes);
+  }
+
+  /** How often the claim is to be renewed, in milliseconds. */
+  get renewMs(): number {
+    return this.#claim.term.renewMs;
   }
 
   renew(): void {
@@ -125,7 +136,10 @@ export class PostgresWriter {
   }
 
   async #connect(): Promise<void> {
-    await this.#database.connect([...settingsFor(this.#data.schema), "SET synchronous_commit = on"]);
+    const { schema, node } = this.#data;
+    const settings = settingsFor(schema, { isShared: node !== undefined });
+    const listen = node ? [`LISTEN "reins ${schema}"`] : [];
+    await this.#database.connect([...settings, "SET synchronous_commit = on", ...listen]);
   }
 
   async #openTables(): Promise<void> {
@@ -133,7 +147,11 @@ export class PostgresWriter {
       this.#count = count;
       this.#mark?.write(count);
     };
-    this.#transaction = new PostgresTransaction(this.#database, this.#claim, this.#count, onKept);
+    const announced = new Set(
+      [...this.#modules].filter(([, module]) => module.announces).map(([name]) => name),
+    );
+    const options = { count: this.#count, announced, onKept };
+    this.#transaction = new PostgresTransaction(this.#database, this.#claim, options);
     const tables = await openTables(this.#database, this.#data, this.#modules);
     this.#writer = new Writer(this.#database, this.#watched(tables), undefined, this.#transaction);
   }
@@ -158,7 +176,7 @@ export class PostgresReader {
   constructor(data: PostgresThreadData, modules: Modules) {
     this.#data = data;
     this.#modules = modules;
-    this.#database = new PostgresDatabase(data.link);
+    this.#database = new PostgresDatabase(data.link, { isShared: data.node !== undefined });
   }
 
   get isLost(): boolean {
@@ -167,11 +185,11 @@ export class PostgresReader {
 
   async open(): Promise<void> {
     await this.#database.connect(settingsFor(this.#data.schema));
-    if (!hasWriterTable(this.#database)) {
+    if (!hasStoreTables(this.#database)) {
       const text = `there is no store of Reins in schema ${this.#data.schema}; start a server with it once`;
       throw new StoreError("older", text);
     }
-    const row = this.#database.prepare<{ incomplete: number }>("SELECT incomplete FROM store_writer").get();
+    const row = this.#database.prepare<{ incomplete: number }>("SELECT incomplete FROM store_state").get();
     if (row?.incomplete && !this.#data.acceptLoss)
       throw new StoreError("invalid", "a copy into this database was not completed");
     expectMigrated(this.#database, this.#modules);
@@ -197,7 +215,7 @@ export class PostgresReader {
 }
 
 /**
- * Makes what every store has: the schema, the functions that statements use, and the row of the writer. One that is made
+ * Makes what every store has: the schema, the functions that statements use, and its own tables. One that is made
  * for a copy, unless that is to be refused, is incomplete at first.
  */
 export function makeReady(database: PostgresDatabase, schema: string, refuse?: () => void): void {
@@ -208,12 +226,12 @@ export function makeReady(database: PostgresDatabase, schema: string, refuse?: (
     database.prepare("SELECT pg_advisory_xact_lock(hashtext('reins'), hashtext(?))").get(schema);
     if (!there) database.exec(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
     refuse?.();
-    if (!hasWriterTable(database)) database.run(WRITER_TABLE);
-    if (refuse) database.exec("UPDATE store_writer SET incomplete = true");
-    const row = database.prepare<{ functions: number }>("SELECT functions FROM store_writer").get();
+    if (!hasStoreTables(database)) database.run(STORE_TABLES);
+    if (refuse) database.exec("UPDATE store_state SET incomplete = true");
+    const row = database.prepare<{ functions: number }>("SELECT functions FROM store_state").get();
     if ((row?.functions ?? 0) < FUNCTIONS_VERSION) {
       database.run(FUNCTIONS);
-      database.prepare("UPDATE store_writer SET functions = ?").run(FUNCTIONS_VERSION);
+      database.prepare("UPDATE store_state SET functions = ?").run(FUNCTIONS_VERSION);
     }
     database.exec("COMMIT");
   } catch (error) {
@@ -222,13 +240,16 @@ export function makeReady(database: PostgresDatabase, schema: string, refuse?: (
   }
 }
 
-function hasWriterTable(database: PostgresDatabase): boolean {
-  const sql = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'store_writer'";
+function hasStoreTables(database: PostgresDatabase): boolean {
+  const sql = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'store_state'";
   return database.prepare(sql).get() !== undefined;
 }
 
-function identityOf(database: PostgresDatabase): string {
-  return database.prepare<{ identity: string }>("SELECT identity FROM store_writer").get()?.identity ?? "";
+/** Of the transactions that are counted: each node counts its own. */
+function identityOf(database: PostgresDatabase, node: StoreNode | undefined): string {
+  const { identity = "" } =
+    database.prepare<{ identity: string }>("SELECT identity FROM store_state").get() ?? {};
+  return node ? `${identity}/${node.id}` : identity;
 }
 
 /** How many transactions a database had, in a file beside the home: see `CommitMark`, which does it for SQLite. */

@@ -41,12 +41,15 @@ const UNREACHABLE = "the database cannot be reached; try again later";
 export class PostgresFault extends StoreError {
   /** Whether the connection is gone. */
   readonly lost: boolean;
+  /** The SQLSTATE; empty where there is none. */
+  readonly state: string;
 
   constructor({ code, message, lost }: LinkError) {
     const [, known, meaning] = CODES.find(([pattern]) => pattern.test(code)) ?? [];
     if (known !== undefined) super(known, `${meaning} (${code}: ${message})`);
     else super(lost ? "unavailable" : "invalid", lost ? `${UNREACHABLE} (${message})` : message);
     this.lost = lost;
+    this.state = code;
   }
 }
 
@@ -61,6 +64,7 @@ interface Pending {
  */
 export class PostgresDatabase implements Database {
   readonly kind = "postgres";
+  readonly isShared: boolean;
   readonly #end: LinkEnd;
   readonly #statements = new Map<string, Translated>();
   #queue: SqlStep[] = [];
@@ -73,8 +77,9 @@ export class PostgresDatabase implements Database {
   #inTransaction = false;
   #seen = 0;
 
-  constructor(end: LinkEnd) {
+  constructor(end: LinkEnd, { isShared = false } = {}) {
     this.#end = end;
+    this.isShared = isShared;
   }
 
   /** Whether there is no connection. */

@@ -12,7 +12,6 @@ import {
   translate,
 } from "../sqlite/threads.ts";
 import { StoreError, type StoreErrorCode } from "../store-error.ts";
-import { RENEW_MS } from "./claim.ts";
 import { PostgresReader, type PostgresThreadData, PostgresWriter } from "./opened.ts";
 
 /** After so long without a write, maintenance runs. */
@@ -79,6 +78,7 @@ function write(): void {
   /** A batch of which it has yet to be seen whether it was kept. */
   let unresolved: readonly ApplyRequest[] | undefined;
   let quiet: NodeJS.Timeout | undefined;
+  let renewing: NodeJS.Timeout | undefined;
 
   const refuse = (batch: readonly ApplyRequest[], error: StoreError): void => {
     for (const { id, writes } of batch)
@@ -152,13 +152,13 @@ function write(): void {
     if (!isResuming) await writer?.close();
   };
 
-  const renewing = setInterval(() => whenIdle((open) => open.renew()), RENEW_MS);
   serveAll(apply, async ({ kind }) => {
     if (kind === "open") {
       const opening = new PostgresWriter(data, await loading);
       try {
         const losses = await opening.open();
         writer = opening;
+        renewing = setInterval(() => whenIdle((open) => open.renew()), opening.renewMs);
         return losses;
       } catch (error) {
         await opening.close();

@@ -22,6 +22,10 @@ export interface BatchTransaction {
   expect(durable: boolean): void;
   /** Whether an error is the database's own word; a change may refuse with the same code. */
   raised(fault: StoreError): boolean;
+  /** Notes which tables it changes, and keeps other processes from some until it ends; called where there are others. */
+  reserve?(changed: readonly string[], locked: readonly string[]): void;
+  /** Whether the same transaction may pass when it is tried again, as after a deadlock. */
+  mayRepeat?(fault: StoreError): boolean;
 }
 
 class Transaction implements BatchTransaction {
@@ -157,7 +161,7 @@ export class Writer {
 
   /** Runs the maintenance of the tables. */
   chores(): void {
-    for (const tables of this.#tables.values()) this.#unwatched(() => this.#do(tables.chore?.()));
+    for (const [name, tables] of this.#tables) this.#unwatched(() => this.#do(tables.chore?.(), name));
   }
 
   #unwatched(run: () => void): void {
@@ -169,10 +173,11 @@ export class Writer {
     }
   }
 
-  #do(chore: (() => void) | undefined): void {
+  #do(chore: (() => void) | undefined, tables?: string): void {
     if (!chore) return;
     try {
       this.#transaction.begin(false);
+      if (this.#database.isShared && tables !== undefined) this.#transaction.reserve?.([], [tables]);
       chore();
       this.#transaction.commit();
     } catch (error) {
@@ -181,17 +186,35 @@ export class Writer {
   }
 
   /** Writes a batch; returns `undefined` when it was undone because of a commit that is not known. */
-  #attempt(writes: readonly Write[], change: (write: Write) => Outcome): Outcome[] | undefined {
+  #attempt(
+    writes: readonly Write[],
+    change: (write: Write) => Outcome,
+    repeats = MOST_REPEATS,
+  ): Outcome[] | undefined {
     if (this.#broken) return allFailed(writes, this.#broken);
     try {
       this.#transaction.begin(writes.some(({ durable }) => durable));
+      if (this.#database.isShared) this.#reserve(writes);
       const outcomes = writes.map(change);
       this.#transaction.commit(outcomes);
       return outcomes;
     } catch (error) {
       const fault = this.#undo(translate(error));
+      if (repeats > 0 && this.#transaction.mayRepeat?.(fault))
+        return this.#attempt(writes, change, repeats - 1);
       return writes.length === 1 || this.#isOfTheDisk(fault) ? allFailed(writes, fault) : undefined;
     }
+  }
+
+  /** Keeps other processes from what a batch is about to change. */
+  #reserve(writes: readonly Write[]): void {
+    const changes = Map.groupBy(
+      writes.flatMap((write) => write.changes),
+      ({ tables }) => tables,
+    );
+    const whole = [...changes.keys()].filter((name) => !this.#tables.get(name)?.reserve);
+    this.#transaction.reserve?.([...changes.keys()], whole);
+    for (const [name, own] of changes) this.#tables.get(name)?.reserve?.(own);
   }
 
   #change({ changes }: Write): unknown[] {
@@ -248,6 +271,9 @@ export class Writer {
     return codes.includes(fault.code) && this.#transaction.raised(fault);
   }
 }
+
+/** How often a batch is tried again that could not be done beside those of other processes. */
+const MOST_REPEATS = 5;
 
 const OF_THE_DISK: readonly StoreErrorCode[] = ["full", "io", "corrupt", "locked", "unavailable"];
 

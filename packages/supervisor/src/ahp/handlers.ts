@@ -9,6 +9,7 @@ import type { Supervisor } from "../decision/supervisor.ts";
 import { SupervisorError } from "../errors.ts";
 import type { Harness } from "../harness/harness.ts";
 import type { Identity } from "../identity/identity.ts";
+import type { Quotas } from "../limits/quotas.ts";
 import type { Usage } from "../limits/tables.ts";
 import type { PolicyKeeper } from "../policies/policy-keeper.ts";
 import { lifecycleDraft, resultDraft } from "../record/outcomes.ts";
@@ -22,8 +23,8 @@ import {
   type FamilyAnswers,
   familyHandlers,
   type HookPort,
-  principalOf,
   recordRefusal,
+  senderOf,
   subjectOf,
 } from "./subject.ts";
 
@@ -48,6 +49,8 @@ export interface SupervisorParts {
   readonly forward?: Harness["forward"];
   /** Answers the typed families where no other harness does; without it they are refused. */
   readonly families?: FamilyAnswers | undefined;
+  /** The quotas that messages count against. */
+  readonly quotas?: Pick<Quotas, "turn"> | undefined;
   /** Called with a notification that was refused, and why. */
   readonly onRefused?: (event: AhpEvent, error: unknown) => void;
 }
@@ -71,17 +74,17 @@ export function supervisorHandlers(parts: SupervisorParts): Required<Handlers> {
 }
 
 async function decide(parts: SupervisorParts, event: AhpEvent, call: EventCall): Promise<Decision> {
-  const { identity, supervisor } = parts;
+  const { supervisor } = parts;
   if (event.event_type === "handshake" || event.event_type === "query")
     throw new SupervisorError(
       "invalid",
       `${event.event_type} is a method of its own, and no event to decide`,
     );
-  const principal = await principalOf(identity, call);
   if (!BLOCKING.has(event.event_type)) {
     await note(parts, event, call);
     return { decision: "allow" };
   }
+  const principal = await senderOf(parts, call);
   const asker = await askerOf(parts, event, call, principal);
   if ("refused" in asker) return asDecision(asker.refused);
   const decision = asDecision(await supervisor.decide(event, asker.subject, asker.requestContext));
@@ -91,7 +94,7 @@ async function decide(parts: SupervisorParts, event: AhpEvent, call: EventCall):
 
 async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): Promise<void> {
   const { identity, runs, reports } = parts;
-  const principal = await principalOf(identity, call);
+  const principal = await senderOf(parts, call);
   const { event_type, payload } = event;
   if (isContract(event_type)) {
     await runs.note(principal, event_type, readReport(event_type, payload));

@@ -8,7 +8,7 @@ import { AgentName } from "../identity/names.ts";
 import type { Principal } from "../identity/principal.ts";
 import { soleAgent } from "../identity/subjects.ts";
 import type { SupervisorParts } from "./handlers.ts";
-import { principalOf, recordRefusal } from "./subject.ts";
+import { recordRefusal, senderOf } from "./subject.ts";
 
 const Delegation = z.object({
   child_agent: AgentName,
@@ -26,7 +26,7 @@ export async function answerQuestion(
   request: QueryRequest,
   call: Call,
 ): Promise<QueryResponse> {
-  const principal = await principalOf(parts.identity, call);
+  const principal = await senderOf(parts, call);
   try {
     return await answered(parts, request, principal);
   } catch (error) {

@@ -21,8 +21,18 @@ import type { SupervisorParts } from "./handlers.ts";
 /** The longest name of a session, in UTF-16 units. Every entry of the session carries it. */
 const MAX_SESSION_ID = 1_024;
 
+/** The sender of a message, once it has its turn within the quota of its principal. */
+export async function senderOf(
+  { identity, quotas }: Pick<SupervisorParts, "identity" | "quotas">,
+  call: Pick<Call, "peer">,
+): Promise<Principal> {
+  const principal = await principalOf(identity, call);
+  await quotas?.turn("messages", principal);
+  return principal;
+}
+
 /** The current principal of a message's sender. A peer without authentication is the operator at this machine. */
-export async function principalOf(identity: Identity, { peer }: Pick<Call, "peer">): Promise<Principal> {
+async function principalOf(identity: Identity, { peer }: Pick<Call, "peer">): Promise<Principal> {
   if (peer.principal === undefined) return identity.local();
   const principal = await identity.current({ id: peer.principal });
   if (principal) return principal;
@@ -205,7 +215,7 @@ async function decidedOn(
   call: EventCall,
   ask?: string,
 ): Promise<{ readonly decided: Decided; readonly asker?: FamilyAsker }> {
-  const principal = await principalOf(parts.identity, call);
+  const principal = await senderOf(parts, call);
   const found = await askerOf(parts, event, call, principal);
   if ("refused" in found) return { decided: found.refused };
   const { subject } = found;

@@ -8,12 +8,12 @@ import type { Vault } from "../record/vault.ts";
 import { knownRedactor, type Redactor } from "../redaction/redactor.ts";
 import { type Answerer, expectMayAnswer, expectPerson } from "./answerer.ts";
 import { answered, answeredDraft, askedDraft, isForAlways, type Settled, settledBy } from "./answers.ts";
-import type { Delivery } from "./approval.ts";
 import {
   type Approval,
   type ApprovalAnswer,
   type ApprovalChange,
   type ApprovalOption,
+  type Delivery,
   isOpen,
   isOver,
 } from "./approval.ts";
@@ -35,8 +35,7 @@ import {
   type DeliveryRange,
   type StoredApproval,
 } from "./tables.ts";
-import { Deliveries } from "./webhooks/lane.ts";
-import type { Post, Webhook } from "./webhooks/webhook.ts";
+import { Deliveries, type Post, type Webhook } from "./webhooks/lane.ts";
 
 export type { Approval } from "./approval.ts";
 
@@ -103,6 +102,7 @@ export class Approvals {
   readonly #expiry: Expiry;
   readonly #deliveries: Deliveries;
   readonly #resuming: Promise<void>;
+  readonly #unwatch: (() => void) | undefined;
 
   constructor(options: ApprovalsOptions) {
     const { store, ledger, clock = systemClock, webhooks = [], onError = () => {} } = options;
@@ -125,6 +125,7 @@ export class Approvals {
     const { post, maxDeliveries: maxWaiting } = options;
     this.#deliveries = new Deliveries({ store, clock, webhooks, post, maxWaiting, onError });
     this.#feed.subscribe(() => this.#deliveries.wake());
+    this.#unwatch = store.watch?.(approvalTables, () => this.announce());
     this.#resuming = this.#resume().catch(onError);
   }
 
@@ -271,6 +272,7 @@ export class Approvals {
 
   /** Ends timers and sending. The store stays open; it is the caller's. */
   async close(): Promise<void> {
+    this.#unwatch?.();
     await this.#resuming;
     await Promise.all([this.#expiry.close(), this.#feed.close(), this.#deliveries.close()]);
   }

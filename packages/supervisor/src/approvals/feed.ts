@@ -7,7 +7,7 @@ import { endedDraft } from "./answers.ts";
 import { type Approval, type ApprovalChange, isOpen } from "./approval.ts";
 import type { AtRest } from "./at-rest.ts";
 import { approvalTables, type Move, type Notice, type StoredApproval } from "./tables.ts";
-import { type Webhook, webhooksFor } from "./webhooks/webhook.ts";
+import { type Webhook, webhooksFor } from "./webhooks/lane.ts";
 
 /** Called with a change after it was committed; the feed reports what it throws. */
 export type ApprovalListener = (change: ApprovalChange) => unknown;

@@ -21,7 +21,7 @@ export interface KeptForm {
   readonly sealed: string;
 }
 
-/** An approval without its secrets, with the place in the ledger of its newest entry, which every change moves on. */
+/** An approval without its secrets, with the number of its changes. */
 export interface StoredApproval {
   readonly approval: Approval;
   readonly version: number;

@@ -165,6 +165,8 @@ export class PendingDecision {
   uses: readonly Use[] | undefined;
   /** Whether a limit asks, which no grant answers: each time beyond it takes a person's word. */
   isLimited = false;
+  /** Whether a person allowed it when it was reserved. */
+  isApproved = false;
   /** The approval that settled it, or that it waits for. */
   approval: Approval | undefined;
   /** What is to be committed with the verdict. */
@@ -218,6 +220,7 @@ export class PendingDecision {
   /** Reserves one call of every limit that applies, once. */
   reserve(by: { readonly approved?: boolean } = {}): void {
     if (!permitsAction(this.outcome) || this.uses) return;
+    this.isApproved = by.approved ?? false;
     if (this.state.policy.limits.length === 0) {
       this.uses = NO_USES;
       return;

@@ -265,7 +265,7 @@ const STAGES: readonly Stage[] = [
   },
 ];
 
-/** How often a decision restarts because the policy was replaced meanwhile. */
+/** How often a decision restarts because the policy was replaced, or limits were used up, meanwhile. */
 const MAX_SWAPS = 5;
 
 /** Decides an event: payload, policy in force, facts, policy, {@link STAGES}, commit. Any failure on the way blocks. */
@@ -289,13 +289,17 @@ export async function decide(request: DecisionRequest, ports: PipelinePorts): Pr
         if (held.open === 0) held.idle?.();
       }
     }
-    return await refuseEvent(request, "the policy changed again and again while it was being decided", ports);
+    return await refuseEvent(
+      request,
+      "what it depends on changed again and again while it was being decided",
+      ports,
+    );
   } catch (error) {
     return refuseEvent(request, `it could not be decided: ${errorMessage(error)}`, ports);
   }
 }
 
-/** Returns `undefined` when an allowing verdict comes from a policy that is no longer in force. */
+/** Returns `undefined` when an allowing verdict comes from a policy, or from counts, that are no longer in force. */
 async function decideUnder(
   state: TenantState,
   request: DecisionRequest,
@@ -333,13 +337,18 @@ function askInsisted(decision: PendingDecision): void {
 }
 
 /** Writes the verdict: one that allows something before it is returned, any other a little later. */
-function commit(decision: PendingDecision, ports: PipelinePorts): Promise<Decided> {
+async function commit(decision: PendingDecision, ports: PipelinePorts): Promise<Decided | undefined> {
   const { request, input, state, modified, said, failedOpen, uses = [] } = decision;
   const { hashes, argumentPaths } = state.policy;
   const decided = decision.decided();
   const modifiedFrom = modified?.from;
   const record = { input, decided, hashes, policy: said, modifiedFrom, argumentPaths, failedOpen };
-  if (permitsAction(decided.verdict)) return commitAllowed(decision, record, ports);
+  if (permitsAction(decided.verdict)) {
+    // Where other nodes count against the same limits, only the store knows whether they are used up.
+    const deferred = request.requestContext.deferred === true && !(uses.length > 0 && ports.store.node);
+    const writing = writeAllowed(decision, record, ports, deferred);
+    return deferred ? { ...decided, written: writing.then((written) => written?.entry) } : writing;
+  }
   state.limits.release(uses);
   return returned(decided, ports.writer.later(request, record));
 }
@@ -350,26 +359,17 @@ async function returned(decided: Unrecorded, { room, written }: Buffered): Promi
   return { ...decided, written };
 }
 
-async function commitAllowed(
-  decision: PendingDecision,
-  record: VerdictRecord,
-  ports: PipelinePorts,
-): Promise<Decided> {
-  const { deferred = false } = decision.request.requestContext;
-  const writing = writeAllowed(decision, record, ports, deferred);
-  return deferred ? { ...record.decided, written: writing.then(({ entry }) => entry) } : writing;
-}
-
 async function writeAllowed(
-  { request, input, state, uses = [], changes }: PendingDecision,
+  { request, input, state, uses = [], changes, isApproved }: PendingDecision,
   record: VerdictRecord,
   ports: PipelinePorts,
   deferred: boolean,
-): Promise<Decided> {
+): Promise<Decided | undefined> {
   const { writer, approvals, open } = ports;
   state.history.note(input);
   try {
-    const kept = uses.length > 0 ? state.limits.changesFor(input.subject.tenant, uses, input.at) : [];
+    const kept =
+      uses.length > 0 ? state.limits.changesFor(input, uses, ports.store.node && { isApproved }) : [];
     const own = request.requestContext.commits?.(record.decided) ?? [];
     const { entries } = await writer.now(request, record, [...changes, ...kept, ...own], { deferred });
     const entry = entries[0]?.cid;
@@ -382,6 +382,7 @@ async function writeAllowed(
   } catch (error) {
     state.history.takeBack(input);
     state.limits.release(uses);
+    if (await state.limits.reread(error, uses, input.at, ports.store)) return undefined;
     writer.report(error);
     return refuseEvent(request, `the verdict could not be written: ${errorMessage(error)}`, ports);
   }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Action } from "@reins/policy";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { targetState } from "./target-state.ts";
+import { targetState } from "./harness.ts";
 
 let folder: string;
 

@@ -1,7 +1,7 @@
 import { type DecisionInput, type Limit, milliseconds, type Policy, type Subject } from "@reins/policy";
-import { type Change, change } from "@reins/store";
+import { type Change, change, type Store, StoreError } from "@reins/store";
 import type { CurrentVerdict } from "../decision/decision.ts";
-import { limitTables, type Usage, type Use } from "./tables.ts";
+import { type Bound, leastOf, limitTables, plus, type Usage, type Use } from "./tables.ts";
 
 /** What limits say to an action: what they reserved for it, or the verdict of the one that is used up. */
 export type LimitOutcome =
@@ -84,8 +84,7 @@ export class Limits {
     for (const { limit, key, within, time_ms } of applying) {
       const holder = holderOf(input.subject, limit);
       const used = this.#used(key, holder, input.at - within);
-      const tokens = Math.min(reserves?.tokens ?? 0, 1);
-      const passed = exceeded(plus(used, { ...NO_USAGE, tokens, calls: 1 }), limit, time_ms);
+      const passed = exceeded(plus(used, leastOf({ tokens: reserves?.tokens ?? 0 })), limit, time_ms);
       if (passed !== undefined && !(approved && limit.exceeded === "ask")) {
         const reason = `the limit "${limit.name}" of ${passed}${limit.within === undefined ? "" : ` in ${limit.within}`} per ${limit.per} is used up`;
         const oldest = this.#uses.get(keyOf(key, holder))?.[0]?.at ?? input.at;
@@ -144,11 +143,55 @@ export class Limits {
     return uses;
   }
 
-  /** The changes of the store that keep uses of a tenant, and once in a while forget those that count no more. */
-  changesFor(tenant: string, uses: readonly Use[], at: number): Change<undefined>[] {
-    const kept = change(limitTables, "keep", { uses });
+  /**
+   * The changes of the store that keep uses of a tenant, and once in a while forget those that count no more. New ones
+   * can be kept on the condition that they stay within their limits together with those of other processes.
+   */
+  changesFor(
+    { subject: { tenant }, at }: Pick<DecisionInput, "subject" | "at">,
+    uses: readonly Use[],
+    condition?: { readonly isApproved: boolean },
+  ): Change<undefined>[] {
+    const kept = condition
+      ? change(limitTables, "admit", {
+          uses: uses.map((use) => ({ use, bound: this.#boundOf(use, at, condition) })),
+        })
+      : change(limitTables, "keep", { uses });
     const before = this.forgetOld(at);
     return before === undefined ? [kept] : [kept, change(limitTables, "forget", { tenant, before })];
+  }
+
+  #boundOf({ limit: key }: Use, at: number, { isApproved }: { readonly isApproved: boolean }): Bound {
+    const counted = this.#counted.find((one) => one.key === key);
+    if (!counted) return { since: at };
+    const { limit, within, time_ms } = counted;
+    const { calls, tokens, cost } = limit;
+    const bounds = Object.entries({ calls, tokens, cost, time_ms }).filter(([, most]) => most !== undefined);
+    const isBound = !(isApproved && limit.exceeded === "ask");
+    return { since: at - within, ...(isBound && Object.fromEntries(bounds)) };
+  }
+
+  /**
+   * After uses could not be kept because limits are used up: reads again what all processes used of them. Returns whether
+   * that was the reason.
+   */
+  async reread(
+    error: unknown,
+    uses: readonly Use[],
+    at: number,
+    store: Pick<Store, "query">,
+  ): Promise<boolean> {
+    if (!(error instanceof StoreError && error.code === "exhausted")) return false;
+    for (const { limit, holder } of uses) {
+      const within = this.#counted.find(({ key }) => key === limit)?.within ?? 0;
+      const kept = await store.query(limitTables, "of", { limit, holder, since: at - within });
+      const known = new Set(kept.map(({ id }) => id));
+      // Those that are on their way to the store count, too.
+      const pending = (this.#uses.get(keyOf(limit, holder)) ?? []).filter(({ id }) => !known.has(id));
+      const all = [...kept, ...pending].toSorted((left, right) => left.at - right.at);
+      this.#uses.set(keyOf(limit, holder), all);
+    }
+    return true;
   }
 
   /** Removes uses that count no more, once in a while; returns the time from which on they have to be kept then. */
@@ -241,16 +284,6 @@ function holderOf(subject: Subject, { per }: Limit): string {
     tenant: "",
   };
   return JSON.stringify([subject.tenant, per, names[per]]);
-}
-
-/** The sum of two usages. */
-function plus(left: Usage, right: Usage): Usage {
-  return {
-    calls: left.calls + right.calls,
-    tokens: left.tokens + right.tokens,
-    cost: left.cost + right.cost,
-    time_ms: left.time_ms + right.time_ms,
-  };
 }
 
 /** Which bound of a limit a usage passes, if any. */

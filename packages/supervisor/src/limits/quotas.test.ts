@@ -1,4 +1,4 @@
-import { ManualClock } from "@reins/kit/manual-clock";
+import { ManualClock, settled } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
 import { QuotaError, Quotas } from "./quotas.ts";
 
@@ -67,6 +67,34 @@ describe("a rate", () => {
     times(2, () => quotas.take("requests", ann));
     clock.set(new Date(0));
     expect(passed(times(2, () => quotas.take("requests", ann)))).toBe(0);
+  });
+});
+
+describe("a turn", () => {
+  test("is there at once within the quota, and beyond it is waited for", async () => {
+    const clock = new ManualClock("2026-11-18T09:00:00.000Z");
+    const quotas = new Quotas({ principal: { messages: 60 } }, clock);
+    expect(times(60, () => quotas.turn("messages", ann))).toEqual(Array(60).fill(undefined));
+    const passed: number[] = [];
+    const waiting = [1, 2].map((one) => quotas.turn("messages", ann)?.then(() => passed.push(one)));
+    expect(quotas.turn("messages", eve)).toBeUndefined();
+    expect(quotas.turn("messages", { id: "local" })).toBeUndefined();
+    await settled();
+    expect(passed).toEqual([]);
+    clock.advance(1_000);
+    await settled();
+    expect(passed).toHaveLength(1);
+    clock.advance(1_000);
+    await Promise.all(waiting);
+    expect(passed.toSorted()).toEqual([1, 2]);
+  });
+
+  test("that does not come is refused in the end", async () => {
+    const clock = new ManualClock("2026-11-18T09:00:00.000Z");
+    const quotas = new Quotas({ principal: { messages: 0 } }, clock);
+    const turn = expect(quotas.turn("messages", ann)).rejects.toThrow(QuotaError);
+    clock.advance(60_000);
+    await turn;
   });
 });
 

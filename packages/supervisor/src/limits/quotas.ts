@@ -2,13 +2,13 @@ import { type Clock, type RateState, systemClock } from "@reins/kit";
 import { LOCAL } from "../identity/principal.ts";
 
 /** What is counted by time, and the time that each amount is for, in milliseconds. */
-const WINDOWS = { requests: 60_000, prompts: 60_000, installs: 3_600_000 } as const;
+const WINDOWS = { requests: 60_000, messages: 60_000, prompts: 60_000, installs: 3_600_000 } as const;
 
 /** What a principal or tenant does so often in a time. */
 type QuotaRate = keyof typeof WINDOWS;
 
 /** What a principal or tenant has so much of at once. */
-type QuotaHolding = "streams" | "sessions" | "agents" | "stored_bytes";
+type QuotaHolding = "streams" | "sessions" | "agents" | "commands" | "stored_bytes" | "file_bytes";
 
 /** The most of each. */
 type Quota = Readonly<Record<QuotaRate | QuotaHolding, number>>;
@@ -25,12 +25,14 @@ export interface QuotaSettings {
 
 /** Enough for people and busy programs; one tenant reaches its own before it is felt by others. */
 const OF_PRINCIPAL: Quota = {
-  ...{ requests: 6_000, prompts: 300, installs: 30 },
-  ...{ streams: 500, sessions: 1_000, agents: 50, stored_bytes: Number.POSITIVE_INFINITY },
+  ...{ requests: 6_000, messages: 60_000, prompts: 300, installs: 30 },
+  ...{ streams: 500, sessions: 1_000, agents: 50, commands: 64 },
+  ...{ stored_bytes: Number.POSITIVE_INFINITY, file_bytes: Number.POSITIVE_INFINITY },
 };
 const OF_TENANT: Quota = {
-  ...{ requests: 18_000, prompts: 900, installs: 60 },
-  ...{ streams: 2_000, sessions: 5_000, agents: 100, stored_bytes: 10 * 1024 ** 3 },
+  ...{ requests: 18_000, messages: 180_000, prompts: 900, installs: 60 },
+  ...{ streams: 2_000, sessions: 5_000, agents: 100, commands: 256 },
+  ...{ stored_bytes: 10 * 1024 ** 3, file_bytes: 100 * 1024 ** 3 },
 };
 
 /** Who uses something. The tenant of a principal may not be known yet. */
@@ -106,6 +108,19 @@ export class Quotas {
   }
 
   /**
+   * Counts one use of a rate, or waits until there is one: for what comes over a connection, whose sender waits then, too.
+   * Rejects where there is none in the time that the amount is for.
+   */
+  turn(rate: QuotaRate, holder: QuotaHolder): undefined | Promise<void> {
+    try {
+      this.take(rate, holder);
+      return undefined;
+    } catch (error) {
+      return this.#later(rate, holder, error);
+    }
+  }
+
+  /**
    * Takes one of what is held at once, for the principal and for its tenant, beside what the caller knows to be used;
    * returns `release`.
    */
@@ -148,6 +163,22 @@ export class Quotas {
   /** Whether there is a bound at all. */
   bounds(kind: QuotaRate | QuotaHolding, holder: QuotaHolder): boolean {
     return holder.id !== LOCAL && this.#scopes(kind, holder).some(({ limit }) => Number.isFinite(limit));
+  }
+
+  async #later(rate: QuotaRate, holder: QuotaHolder, first: unknown): Promise<void> {
+    let refused = first;
+    for (let waited = 0; refused instanceof QuotaError && waited < WINDOWS[rate]; ) {
+      const waitMs = Math.max(1, Math.ceil(refused.retryAfterMs));
+      await new Promise<void>((resolve) => this.#clock.after(waitMs, resolve));
+      waited += waitMs;
+      try {
+        this.take(rate, holder);
+        return;
+      } catch (error) {
+        refused = error;
+      }
+    }
+    throw refused;
   }
 
   #scopes(kind: QuotaRate | QuotaHolding, { id, tenant }: QuotaHolder) {

@@ -18,8 +18,21 @@ export interface Use extends Usage {
   readonly at: number;
 }
 
+/** What uses of one limit and holder may come to, and from when on they count. */
+export interface Bound extends Partial<Usage> {
+  readonly since: number;
+}
+
+/** A use that is kept only if it stays within a bound together with those of other processes. */
+export interface BoundedUse {
+  readonly use: Use;
+  readonly bound: Bound;
+}
+
 /** What limits keep in the store. */
 export type LimitChanges = {
+  /** Keeps new uses, all or, where one passes its bound, none: the commit is refused as `exhausted`. */
+  admit(args: { uses: readonly BoundedUse[] }): undefined;
   /** Keeps uses, in place of what was kept of them before. */
   keep(args: { uses: readonly Use[] }): undefined;
   /** Forgets the oldest uses of a tenant that count no more, some at a time. */
@@ -29,7 +42,24 @@ export type LimitChanges = {
 /** What limits read from it. */
 export type LimitQueries = {
   since(args: { at: number }): Use[];
+  /** The uses of one limit and holder. */
+  of(args: { limit: string; holder: string; since: number }): Use[];
 };
+
+/** The sum of two usages. */
+export function plus(left: Usage, right: Usage): Usage {
+  return {
+    calls: left.calls + right.calls,
+    tokens: left.tokens + right.tokens,
+    cost: left.cost + right.cost,
+    time_ms: left.time_ms + right.time_ms,
+  };
+}
+
+/** What a use is counted as before it is known what it took: something has to be left of what it may use. */
+export function leastOf({ tokens }: Pick<Usage, "tokens">): Usage {
+  return { calls: 1, tokens: Math.min(tokens, 1), cost: 0, time_ms: 0 };
+}
 
 /** The uses that count against limits, across restarts. */
 export const limitTables: Tables<LimitChanges, LimitQueries> = {

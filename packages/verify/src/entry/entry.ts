@@ -1,5 +1,6 @@
 import { fromBase64Url } from "../bytes.ts";
-import type { JsonObject, JsonValue } from "../json/parse.ts";
+import { blake3 } from "../hashes.ts";
+import { type JsonObject, type JsonValue, PlainError } from "../json/parse.ts";
 import {
   ANYTHING,
   DIGEST,
@@ -142,4 +143,123 @@ function isWrappedKey(value: JsonValue): boolean {
   if (version !== "v1" || !keyId || rest.length > 0) return false;
   if (fromBase64Url(ephemeral ?? "")?.length !== KEY) return false;
   return fromBase64Url(wrapped ?? "")?.length === NONCE + KEY + TAG;
+}
+
+/** The canonical texts of an entry. */
+export interface Content {
+  /** Everything but `cid`: what the content id is the digest of. */
+  readonly body: string;
+  /** The same with `proof` set to null: what an attestation signs. */
+  attested(): string;
+}
+
+/**
+ * The canonical texts of an entry.
+ *
+ * @throws PlainError when it is not plain JSON.
+ */
+export function contentOf(entry: Entry): Content {
+  return {
+    body: canonicalJson(withProof(entry, entry.proof)),
+    attested: () => canonicalJson(withProof(entry, null)),
+  };
+}
+
+/** The canonical form of everything but `cid` in what may not be an entry. */
+export function bodyOf({ cid: _, ...content }: JsonObject): string {
+  return canonicalJson(content);
+}
+
+/** The members but `cid`, in the order of the canonical form, so that it costs no sorting. */
+function withProof(entry: Entry, proof: JsonObject | null): JsonObject {
+  return {
+    actor: entry.actor,
+    entity_id: entry.entity_id,
+    envelope: entry.envelope,
+    parents: entry.parents,
+    payload: entry.payload,
+    proof,
+    quality: entry.quality,
+    source: entry.source,
+    tags: entry.tags,
+    target: entry.target,
+    timestamp: entry.timestamp,
+  };
+}
+
+/** The largest entry, in bytes of its canonical form. */
+export const ENTRY_LIMIT = 1024 * 1024;
+
+const encoder = new TextEncoder();
+
+/** Reused from entry to entry: a digest is made without waiting in between. */
+const buffer = new Uint8Array(ENTRY_LIMIT);
+
+/** The digest of an entry, and whether the entry is no larger than it may be. */
+interface EntryDigest {
+  readonly digest: Uint8Array;
+  readonly fits: boolean;
+}
+
+/** BLAKE3-256 of the canonical form of an entry without its content id. */
+export function digestOf(body: string): EntryDigest {
+  const { read, written } = encoder.encodeInto(body, buffer);
+  if (read === body.length) return { digest: blake3(buffer.subarray(0, written)), fits: true };
+  return { digest: blake3(encoder.encode(body)), fits: false };
+}
+
+/** How many arrays and objects may lie inside each other. */
+export const NESTING_LIMIT = 64;
+
+/**
+ * The RFC 8785 (JCS) form of a value.
+ *
+ * @throws PlainError when the value is not plain JSON.
+ */
+export function canonicalJson(value: JsonValue): string {
+  if (!isInOrder(value, 0)) return inOrder(value);
+  const text = JSON.stringify(value);
+  // JSON.stringify writes as RFC 8785 demands what is in order, except that it accepts halves of surrogate pairs.
+  return text.includes("\\ud") ? inOrder(value) : text;
+}
+
+/** Whether the members of every object are in the order of JCS already. Refuses what is not plain on the way. */
+function isInOrder(value: JsonValue, depth: number): boolean {
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    throw new PlainError("a number beyond the range of a double");
+  }
+  if (typeof value !== "object" || value === null) return true;
+  if (depth >= NESTING_LIMIT) throw new PlainError(`more than ${NESTING_LIMIT} nested arrays and objects`);
+  let ordered = true;
+  if (Array.isArray(value)) {
+    for (const element of value) ordered = isInOrder(element, depth + 1) && ordered;
+    return ordered;
+  }
+  let before: string | undefined;
+  for (const name in value) {
+    if (before !== undefined && before > name) ordered = false;
+    before = name;
+    ordered = isInOrder(value[name] ?? null, depth + 1) && ordered;
+  }
+  return ordered;
+}
+
+/** Writes the members of every object in the order of their names' UTF-16 code units. */
+function inOrder(value: JsonValue): string {
+  if (typeof value === "string") return wellFormed(value);
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(inOrder).join(",")}]`;
+  return `{${Object.keys(value)
+    .sort()
+    .map((name) => member(name, value))
+    .join(",")}}`;
+}
+
+function member(name: string, value: JsonObject): string {
+  return `${wellFormed(name)}:${inOrder(value[name] ?? null)}`;
+}
+
+function wellFormed(text: string): string {
+  if (text.isWellFormed()) return JSON.stringify(text);
+  throw new PlainError("a string with half of a surrogate pair");
 }

@@ -2,8 +2,16 @@ import { isHex, readHex, sameBytes, toHex } from "../bytes.ts";
 import { isObject, type JsonValue, PlainError } from "../json/parse.ts";
 import { fits, mismatches } from "../json/shape.ts";
 import type { Findings, Location } from "../report.ts";
-import { bodyOf, type Content, contentOf, digestOf, ENTRY_LIMIT } from "./content.ts";
-import { ENTRY, type Entry, envelopeComplaints } from "./entry.ts";
+import {
+  bodyOf,
+  type Content,
+  contentOf,
+  digestOf,
+  ENTRY,
+  ENTRY_LIMIT,
+  type Entry,
+  envelopeComplaints,
+} from "./entry.ts";
 import { proofComplaints } from "./proof.ts";
 
 /** An entry after everything was checked that it shows by itself. */

@@ -12,7 +12,7 @@ import {
   wrongHolder,
   wrongSignature,
 } from "../keys.ts";
-import { trustOf, type VerifyOptions } from "../options.ts";
+import { trustOf, type VerifyOptions } from "../note.ts";
 import {
   type ArtifactSource,
   checkArtifact,

@@ -1,7 +1,6 @@
 import { sameBytes, toBase64 } from "../bytes.ts";
 import { leafHash } from "../hashes.ts";
-import { type Checkpoint, isSignedBy, type LogKey, readCheckpoint, readLogKey } from "../note.ts";
-import type { Trust } from "../options.ts";
+import { type Checkpoint, isSignedBy, type LogKey, readCheckpoint, readLogKey, type Trust } from "../note.ts";
 import type { Findings, Location, SeenResult } from "../report.ts";
 import type { PendingChecks } from "../signature.ts";
 import { CompactRange } from "../tree.ts";

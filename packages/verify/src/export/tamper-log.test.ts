@@ -5,7 +5,7 @@ import { faultsIn, faultsOf, verifyWhole } from "../../test/read.ts";
 import { makeSample } from "../../test/sample.ts";
 import { Signer } from "../../test/signer.ts";
 import { recounted } from "../../test/tamper.ts";
-import type { VerifyOptions } from "../options.ts";
+import type { VerifyOptions } from "../note.ts";
 
 const { ledger, seen, seenSize } = makeSample();
 const lines = ledger.lines();

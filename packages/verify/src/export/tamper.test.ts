@@ -6,7 +6,7 @@ import { Signer } from "../../test/signer.ts";
 import { entryOf, lineOf, recounted, resealed, withEntry } from "../../test/tamper.ts";
 import type { Entry } from "../entry/entry.ts";
 import type { JsonObject, JsonValue } from "../json/parse.ts";
-import type { VerifyOptions } from "../options.ts";
+import type { VerifyOptions } from "../note.ts";
 
 const { ledger, person } = makeSample();
 const lines = ledger.lines();

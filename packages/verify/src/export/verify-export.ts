@@ -1,5 +1,5 @@
 import { isObject, type JsonValue } from "../json/parse.ts";
-import type { VerifyOptions } from "../options.ts";
+import type { VerifyOptions } from "../note.ts";
 import { PROOF_FORMAT } from "../proof/proof-file.ts";
 import { verifyProof } from "../proof/verify-proof.ts";
 import type { Report } from "../report.ts";

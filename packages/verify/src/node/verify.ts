@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { verifyFile, verifyLines } from "../export/verify-export.ts";
-import type { VerifyOptions } from "../options.ts";
+import type { VerifyOptions } from "../note.ts";
 import type { ArtifactSource } from "../private-content.ts";
 import { type Report, VerifyError } from "../report.ts";
 import type { SignatureChecker } from "../signature.ts";

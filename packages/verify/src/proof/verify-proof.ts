@@ -11,8 +11,16 @@ import {
   wrongHolder,
   wrongSignature,
 } from "../keys.ts";
-import { type Checkpoint, isSignedBy, type LogKey, readCheckpoint, readLogKey } from "../note.ts";
-import { type Trust, trustOf, type VerifyOptions } from "../options.ts";
+import {
+  type Checkpoint,
+  isSignedBy,
+  type LogKey,
+  readCheckpoint,
+  readLogKey,
+  type Trust,
+  trustOf,
+  type VerifyOptions,
+} from "../note.ts";
 import { referencesIn } from "../private-content.ts";
 import {
   type Complaint,

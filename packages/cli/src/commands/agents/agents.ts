@@ -20,7 +20,7 @@ import { catalogueEntry, InstallDisplay } from "../../hosting/install-agent.ts";
 import { printableLine, table } from "../../printable.ts";
 import { withStopSignal } from "../../serving/stop.ts";
 import { formatTime } from "../../time.ts";
-import { AGENT, AGENT_CODES, AGENT_FLAGS, openAgent, requireInstalled } from "./home-agent.ts";
+import { AGENT, AGENT_CODES, AGENT_FLAGS, openAgent, requireInstalled, SHA256 } from "./home-agent.ts";
 import { listCommand, showCommand } from "./list.ts";
 import { describeReport, verifyCommand, verifyInstalled } from "./verify.ts";
 
@@ -35,6 +35,7 @@ const installCommand = command({
       "how an agent of the registry asks its model,\nso that it can be verified",
       { choices: MODEL_API_NAMES },
     ],
+    sha256: SHA256,
     agentVersion: ["--agent-version <version>", "another version of the agent itself"],
     agentProcessVersion: ["--agent-process-version <version>", "another version of the part that speaks ACP"],
     verify: ["--no-verify", "do not verify it"],
@@ -58,10 +59,10 @@ on the home installs it, else this command.`,
     usage: "wrong usage",
   },
   async run(given, { notice }) {
-    const { agent, home, verify, reinstall, agentVersion, agentProcessVersion } = given;
+    const { agent, home, verify, reinstall, sha256, agentVersion, agentProcessVersion } = given;
     await openHome(home, notice);
     const modelApi = MODEL_API_NAMES.find((name) => name === given.modelApi);
-    const options = { reinstall, modelApi, agentVersion, agentProcessVersion };
+    const options = { reinstall, modelApi, sha256, agentVersion, agentProcessVersion };
     return installAndVerify(await HomeAgents.open(home), agent, { home, verify, options });
   },
 });
@@ -69,7 +70,7 @@ on the home installs it, else this command.`,
 const updateCommand = command({
   summary: "install the version that is offered in place of an agent's, and verify it",
   description: "Updates an agent to the version that the registry or the catalogue has.",
-  inputs: { agent: AGENT, verify: ["--no-verify", "do not verify it"], ...AGENT_FLAGS },
+  inputs: { agent: AGENT, sha256: SHA256, verify: ["--no-verify", "do not verify it"], ...AGENT_FLAGS },
   note: `Nothing is updated by itself: reins agents list shows what is offered. The new
 version counts as observed until it is verified. An older version is refused.`,
   examples: ["reins agents update claude"],
@@ -78,7 +79,7 @@ version counts as observed until it is verified. An older version is refused.`,
     failed: "not updated, or its gate is not live",
     usage: "wrong usage",
   },
-  async run({ agent, home, verify }) {
+  async run({ agent, home, verify, sha256 }) {
     const { agents, entry } = await openAgent(home, agent);
     const installed = await requireInstalled(agents, entry);
     const registry = await agents.installer.registry({ refresh: true });
@@ -86,7 +87,7 @@ version counts as observed until it is verified. An older version is refused.`,
       const text = `${entry.name} ${installed.version} is the newest that is known.\n`;
       return { json: { agent, version: installed.version, updated: false }, text: () => text };
     }
-    return installAndVerify(agents, agent, { home, verify, options: { update: true } });
+    return installAndVerify(agents, agent, { home, verify, options: { update: true, sha256 } });
   },
 });
 
@@ -108,12 +109,17 @@ async function installAndVerify(agents: HomeAgents, agent: string, { home, verif
   const level = await agents.levelOf(entry, installed);
   const json = { agent, version, source, provenance: origin, level, ...(verified && { verified }) };
   const known = origin === "registry" ? `, from the registry ${provenance?.registry?.url}` : "";
+  const unchecked =
+    provenance?.artifact?.checked === false
+      ? `Nothing said what its archive should be. From now on this version has to have the SHA-256\n  ${provenance.artifact.sha256}\n`
+      : "";
   const then = verified
     ? `\n${describeReport(verified, entry.name)}`
     : `To verify that it asks for permission: reins agents verify ${agent}\n`;
   return {
     json,
-    text: () => `${entry.name} ${printableLine(version)} is installed in ${folder}${known}\n${then}`,
+    text: () =>
+      `${entry.name} ${printableLine(version)} is installed in ${folder}${known}\n${unchecked}${then}`,
     exitCode: verified && !verified.live ? EXIT.failed : EXIT.done,
   };
 }

@@ -11,11 +11,22 @@ export const AGENT_FLAGS = {
   json: ["--json", "print the result as JSON"],
 } as const;
 
+export const SHA256 = [
+  "--sha256 <hex>",
+  "what the archive of an agent of the registry\nhas to have, as its makers publish it",
+  { read: readSha256 },
+] as const;
+
 export const AGENT_CODES = {
   done: "done",
   failed: "failed; the message says why",
   usage: "wrong usage",
 } as const;
+
+function readSha256(digest: string): string {
+  if (/^[0-9a-f]{64}$/i.test(digest)) return digest;
+  throw new CliError(`"${digest}" is no SHA-256.`, { next: "Give its 64 hexadecimal digits." });
+}
 
 export async function openAgent(
   home: string,

@@ -117,8 +117,8 @@ async function handlersOf(
   harness: Harness,
   { workspace, hooks, onRefused, native }: AhpHandlerOptions,
 ): Promise<ReturnType<typeof supervisorHandlers>> {
-  const { supervisor, identity, approvals, policies, runs, reports, ledger, redact } = harness;
-  const parts = { supervisor, identity, approvals, policies, runs, reports, ledger, redact };
+  const { supervisor, identity, approvals, policies, runs, reports, ledger, redact, quotas } = harness;
+  const parts = { supervisor, identity, approvals, policies, runs, reports, ledger, redact, quotas };
   return supervisorHandlers({
     ...parts,
     advise: (tenant, type, payload) => harness.advise(tenant, type, payload),

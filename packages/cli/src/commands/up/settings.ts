@@ -6,9 +6,9 @@ import {
   type Configuration,
   MAX_HEARTBEAT_SECONDS,
   MAX_TTL_MINUTES,
-  nativeSettings,
   tenantRoots,
 } from "../../configuration/configuration.ts";
+import { nativeSettings } from "../../configuration/native.ts";
 import { namedPolicyFiles } from "../../configuration/policy-files.ts";
 import { CliError } from "../../errors.ts";
 import { readAmount } from "../../flags.ts";

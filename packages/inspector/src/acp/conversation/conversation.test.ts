@@ -4,10 +4,10 @@ import {
   EMPTY_CONVERSATION,
   fetchHistory,
   type ReceivedUpdate,
+  settingsIn,
   withNote,
   withUpdates,
 } from "./conversation.ts";
-import { settingsIn } from "./settings.ts";
 
 type Update = ReceivedUpdate["update"];
 

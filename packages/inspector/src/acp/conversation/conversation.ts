@@ -1,7 +1,6 @@
-import { chunkText, isObject, type JsonObject, membersOf, readUpdate } from "@reins/acp";
-import { type Setting, settingsIn } from "./settings.ts";
+import { chunkText, isObject, type JsonObject, membersOf, readResult, readUpdate } from "@reins/acp";
+import { visible } from "../../design/visible.ts";
 import { type Annotation, annotationIn, contentText, type ToolCall, toolCallWith } from "./tool-call.ts";
-import { type SessionWorker, withWorker } from "./workers.ts";
 
 /** The author of a message; `harness` for messages that Reins wrote itself. */
 export type Speaker = "user" | "agent" | "thought" | "harness";
@@ -230,4 +229,118 @@ export async function fetchHistory(
     after = next;
   }
   return withNote(conversation, "warn", "The history is longer than shown here.").items;
+}
+
+interface Choosable {
+  readonly value: string;
+  readonly name: string;
+}
+
+/** A setting of a session. */
+export interface Setting {
+  /** `mode`, or the id of a config option. */
+  readonly id: string;
+  readonly name: string;
+  readonly isMode: boolean;
+  readonly category: string | undefined;
+  readonly current: string;
+  readonly choices: readonly Choosable[];
+}
+
+/** Reads the settings from a response or update. A mode that is also a config option is listed once. */
+export function settingsIn(answer: unknown): readonly Setting[] {
+  const { modes, configOptions } = readResult("session/load", answer);
+  const options = configOptions.flatMap(({ id, name, category, type, currentValue: current, options }) => {
+    if (id === undefined || name === undefined || type !== "select" || typeof current !== "string") return [];
+    const choices = options.flatMap((option) => [...choiceOf(option), ...option.options.flatMap(choiceOf)]);
+    return [{ id, name: visible(name), isMode: false, category, current, choices }];
+  });
+  const { currentModeId: current, availableModes } = modes;
+  if (current === undefined || options.some(({ category }) => category === "mode")) return options;
+  const choices = availableModes.flatMap(({ id, name }) => choiceOf({ value: id, name }));
+  return [{ id: "mode", name: "Mode", isMode: true, category: "mode", current, choices }, ...options];
+}
+
+function choiceOf(given: {
+  readonly value?: string | undefined;
+  readonly name?: string | undefined;
+}): readonly Choosable[] {
+  const { value, name } = given;
+  return value === undefined || name === undefined ? [] : [{ value, name: visible(name) }];
+}
+
+/** A worker of a session, reduced from its updates. */
+export interface SessionWorker {
+  readonly id: string;
+  readonly name: string;
+  readonly task: string;
+  readonly status: string;
+  readonly isOver: boolean;
+  /** What it does, its result, or why it failed, in a line. */
+  readonly summary: string | undefined;
+  /** The session it works in, once it exists. */
+  readonly session: string | undefined;
+  readonly parent: string | undefined;
+  readonly startedAt: string | undefined;
+  readonly finishedAt: string | undefined;
+  readonly sequence: number;
+}
+
+/** A worker with those below it. */
+export interface WorkerNode {
+  readonly worker: SessionWorker;
+  readonly children: readonly WorkerNode[];
+}
+
+const MOST_WORKERS = 500;
+
+/** The workers after an update, oldest first. One that is older than what is known, or comes after the end, changes nothing. */
+function withWorker(workers: readonly SessionWorker[], update: JsonObject): readonly SessionWorker[] {
+  const worker = workerIn(update);
+  if (!worker) return workers;
+  const index = workers.findIndex(({ id }) => id === worker.id);
+  const known = workers[index];
+  if (!known) return [...workers, worker].slice(-MOST_WORKERS);
+  if (known.isOver || worker.sequence <= known.sequence) return workers;
+  return workers.with(index, worker);
+}
+
+/** Workers below the workers that started them. */
+export function workerTree(workers: readonly SessionWorker[]): readonly WorkerNode[] {
+  const known = new Set(workers.map(({ id }) => id));
+  const below = Map.groupBy(workers, ({ parent }) =>
+    parent !== undefined && known.has(parent) ? parent : undefined,
+  );
+  const seen = new Set<string>();
+  const nodesOf = (parent: string | undefined): WorkerNode[] =>
+    (below.get(parent) ?? []).flatMap((worker) => {
+      if (seen.has(worker.id)) return [];
+      seen.add(worker.id);
+      return [{ worker, children: nodesOf(worker.id) }];
+    });
+  return nodesOf(undefined);
+}
+
+function workerIn(update: JsonObject): SessionWorker | undefined {
+  const { workerId: id, terminal } = update;
+  if (typeof id !== "string") return undefined;
+  const metadata = membersOf(update.metadata);
+  const audit = membersOf(update.audit);
+  return {
+    id,
+    name: textIn(update.workerName) ?? id,
+    task: textIn(update.workerTask) ?? "",
+    status: textIn(update.status) ?? "running",
+    isOver: terminal === true,
+    summary: textIn(metadata.error) ?? textIn(metadata.summary),
+    session: textIn(audit.session_id),
+    parent: textIn(audit.parent_worker_id),
+    startedAt: textIn(metadata.started_at),
+    finishedAt: textIn(metadata.finished_at),
+    sequence: typeof metadata.sequence === "number" ? metadata.sequence : 0,
+  };
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
 }

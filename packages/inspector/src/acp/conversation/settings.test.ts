@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { settingsIn } from "./settings.ts";
+import { settingsIn } from "./conversation.ts";
 
 const select = (more: object = {}) => ({
   id: "model",

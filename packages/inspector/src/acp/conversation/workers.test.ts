@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { EMPTY_CONVERSATION, withUpdates } from "./conversation.ts";
-import { type SessionWorker, workerTree } from "./workers.ts";
+import { EMPTY_CONVERSATION, type SessionWorker, withUpdates, workerTree } from "./conversation.ts";
 
 const update = (workerId: string, sequence: number, more: object = {}) => ({
   ...{

@@ -3,9 +3,14 @@ import { useMutation } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { SessionView } from "../../acp/attached-session.ts";
-import type { Conversation, PlanStep } from "../../acp/conversation/conversation.ts";
-import type { Setting } from "../../acp/conversation/settings.ts";
-import { type SessionWorker, type WorkerNode, workerTree } from "../../acp/conversation/workers.ts";
+import {
+  type Conversation,
+  type PlanStep,
+  type SessionWorker,
+  type Setting,
+  type WorkerNode,
+  workerTree,
+} from "../../acp/conversation/conversation.ts";
 import { acpClient, useConnectionState, useSession } from "../../acp/page-client.ts";
 import { usePendingOf } from "../../app/approvals.ts";
 import { Badge, LevelBadge, type Tone } from "../../design/badge.tsx";

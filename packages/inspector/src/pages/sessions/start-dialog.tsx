@@ -2,7 +2,7 @@ import type { Agent } from "@reins/api";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useId, useRef, useState } from "react";
-import { settingsIn } from "../../acp/conversation/settings.ts";
+import { settingsIn } from "../../acp/conversation/conversation.ts";
 import { acpClient } from "../../acp/page-client.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Button } from "../../design/button.tsx";

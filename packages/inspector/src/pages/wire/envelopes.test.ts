@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { timeOf, variantIn, withFilter } from "./envelopes.tsx";
-import { toneOf } from "./wire-page.tsx";
+import { timeOf, toneOf, variantIn, withFilter } from "./wire-page.tsx";
 
 describe("the filter of messages", () => {
   test("is set by name", () => {

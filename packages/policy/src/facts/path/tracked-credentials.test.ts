@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isHarmless } from "../../conditions/conditions.ts";
 import { realFiles } from "../files.ts";
 import { gatherFacts } from "../gather.ts";
-import { loadToolTables } from "../tool/tool-table.ts";
+import { loadToolTables } from "../tool/tool-call.ts";
 
 let folder: string;
 

@@ -16,7 +16,7 @@ import { requirement } from "../../../../../scripts/test/requirement.ts";
 import type { Action } from "../../action.ts";
 import { realFiles } from "../files.ts";
 import { gatherFacts } from "../gather.ts";
-import { loadToolTables } from "../tool/tool-table.ts";
+import { loadToolTables } from "../tool/tool-call.ts";
 
 const BASH = "/bin/bash";
 const hasBash = spawnSync(BASH, ["-c", `exit \${BASH_VERSINFO[0]}`]).status === 5;

@@ -1,7 +1,7 @@
 import type { Findings, Target } from "../findings.ts";
 import { checkArithmetic, expandWord, runInside } from "./expand.ts";
-import { endsInput } from "./programs/amounts.ts";
 import { foundPaths } from "./programs/find.ts";
+import { endsInput } from "./programs/words.ts";
 import { type ParseText, readScript } from "./reader/reader.ts";
 import { applyRedirects, isKnownProgram, runProgram } from "./run-program.ts";
 import type { Found, Input, Outcome, Shell } from "./shell.ts";

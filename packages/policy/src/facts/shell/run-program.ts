@@ -1,7 +1,6 @@
 import { posix } from "node:path";
 import { hostName } from "../host.ts";
 import { expandedText, expandWord } from "./expand.ts";
-import { hasWideFormat } from "./programs/amounts.ts";
 import { BUILTINS } from "./programs/builtins.ts";
 import { EDITORS } from "./programs/editors.ts";
 import { findProgram } from "./programs/find.ts";
@@ -9,7 +8,7 @@ import { gitProgram } from "./programs/git.ts";
 import { isSystemFolder, programOf } from "./programs/program.ts";
 import { readByTable, readSubcommand } from "./programs/table-program.ts";
 import { NETWORK, tarProgram } from "./programs/transfers.ts";
-import { type Answer, type Call, type Handler, hidden } from "./programs/words.ts";
+import { type Answer, type Call, type Handler, hasWideFormat, hidden } from "./programs/words.ts";
 import { SHELLS, WRAPPERS, wrapByTable } from "./programs/wrappers.ts";
 import { type Input, type Outcome, type Shell, target } from "./shell.ts";
 import type { Redirect, Statement } from "./syntax.ts";

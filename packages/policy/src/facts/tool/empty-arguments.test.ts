@@ -3,7 +3,7 @@ import { Machine } from "../../../test/machine.ts";
 import type { Action } from "../../action.ts";
 import { isHarmless } from "../../conditions/conditions.ts";
 import { gatherFacts } from "../gather.ts";
-import { loadToolTables } from "./tool-table.ts";
+import { loadToolTables } from "./tool-call.ts";
 
 let machine: Machine;
 beforeAll(async () => {

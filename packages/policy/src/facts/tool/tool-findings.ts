@@ -5,8 +5,7 @@ import { Interpreter } from "../shell/interpreter.ts";
 import type { ParseText } from "../shell/reader/reader.ts";
 import { knownValue, Scope } from "../shell/value.ts";
 import { patchFindings } from "./patch.ts";
-import { isRecord, textsIn } from "./tool-call.ts";
-import type { ArgumentRole, Tool } from "./tool-table.ts";
+import { type ArgumentRole, isRecord, type Tool, textsIn } from "./tool-call.ts";
 
 /** Where the findings of a tool call go, and where its paths start. */
 export interface ToolSetting {

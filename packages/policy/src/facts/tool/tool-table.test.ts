@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { loadToolTables, toolTables } from "./tool-table.ts";
+import { loadToolTables, toolTables } from "./tool-call.ts";
 
 describe("tool tables", () => {
   it("come with the package for the agents of the catalogue", () => {
@@ -32,6 +32,9 @@ describe("tool tables", () => {
       "edit_file",
       "delete_file",
       "run_command",
+      "read_command",
+      "fetch_page",
+      "stop_command",
       "remember",
       "load_skill",
       "update_plan",

@@ -101,9 +101,9 @@ export class OidcIssuer {
       exp === undefined
     )
       throw new OidcError("refused", "the token names no subject, or not when it was made and ends");
-    if (iat * 1_000 > this.#now() + clock_skew * 1_000)
-      throw new OidcError("refused", "the token is from the future");
-    return { ...payload, sub, iat, exp };
+    if (iat < 0 || iat * 1_000 > this.#now() + clock_skew * 1_000)
+      throw new OidcError("refused", "the token is from the future, or from before there were tokens");
+    return { ...payload, sub, iat, exp: Math.min(exp, LAST_SECOND) };
   }
 
   /** The keys as they are cached, or fetched anew. */
@@ -154,6 +154,8 @@ export class OidcIssuer {
 }
 
 const MAX_SUBJECT = 1_024;
+/** The end of a token that ends later, such as one in milliseconds: later moments are not written as others are. */
+const LAST_SECOND = Date.parse("9999-01-01T00:00:00Z") / 1_000;
 
 /** The reason of a refusal, without anything of the token. */
 function refusal(error: unknown): OidcError {

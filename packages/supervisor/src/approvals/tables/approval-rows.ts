@@ -43,21 +43,21 @@ export function approvalChanges(database: Database): Changes {
     return storedIn(row);
   };
   const apply = ({ approval, version }: StoredApproval, move: Omit<Move, "version" | "grant">): undefined => {
-    const { seq, cid } = entryOf(approval.id, version, move.state);
+    const entry = entryOf(approval.id, move.state);
     const answers = JSON.stringify(move.answers);
-    update.run({ state: move.state, answers, version: seq, id: approval.id });
-    write({ approval, state: move.state, answers, entry: cid, notice: move.notice });
+    update.run({ state: move.state, answers, version: version + 1, id: approval.id });
+    write({ approval, state: move.state, answers, entry, notice: move.notice });
   };
   return {
     ask({ approval, form, max_open, notice }) {
       const { id, tenant, session, turn = null, binding, state, expires_at } = approval;
       if ((count.get(tenant, session)?.open ?? 0) >= max_open)
         throw new StoreError("overloaded", `${max_open} approvals of this session are open already`);
-      const { seq, cid } = entryOf(id, -1, state);
+      const entry = entryOf(id, state);
       const { body, sealed } = form;
-      insert.run(id, tenant, session, turn, binding, state, "[]", expires_at, body, sealed, cid, seq);
-      write({ approval, state, answers: "[]", entry: cid, notice });
-      return cid;
+      insert.run(id, tenant, session, turn, binding, state, "[]", expires_at, body, sealed, entry, 0);
+      write({ approval, state, answers: "[]", entry, notice });
+      return entry;
     },
     move(move) {
       const found = stored(move.id);

@@ -56,31 +56,32 @@ export function storedIn(row: ApprovalRow): StoredApproval {
   return { approval, version, waits: waits === 1, ...(sealed !== null && { sealed }) };
 }
 
-/** An entry of the ledger and its place. */
-interface FoundEntry {
-  readonly seq: number;
-  readonly cid: string;
-}
-
 /** The most entries that one commit adds; what it added is looked through one by one, the ledger's index is behind. */
 const MOST_IN_COMMIT = 1_024;
 
+/** Where a commit leaves its entries: in the ledger, or, where several nodes write, before it. */
+const NEWEST = {
+  alone: `SELECT e.cid, e.quality, r.body FROM ledger_recent r JOIN ledger_entries e ON e.seq = r.seq
+    WHERE e.seq > (SELECT max(seq) FROM ledger_entries) - ${MOST_IN_COMMIT} ORDER BY e.seq DESC`,
+  shared: `SELECT i.cid, i.quality, i.excerpt AS body FROM ledger_intake i
+    WHERE i.place > (SELECT max(place) FROM ledger_intake) - ${MOST_IN_COMMIT} ORDER BY i.place DESC`,
+} as const;
+
 /**
- * Finds, inside a commit, the entry that records a change of an approval: the newest with its tag, written by that same
- * commit. A change that is not on the record, or is there as something else, undoes the commit.
+ * Finds, inside a commit, the entry that records a change of an approval: the newest with its tag, which records no
+ * earlier change. A change that is not on the record, or is there as something else, undoes the commit.
  */
 export function entryFinder(database: Database) {
-  const newest = database.prepare<FoundEntry & Recorded>(
-    `SELECT e.seq, e.cid, e.quality, json_extract(r.body, '$.payload.state') AS state,
-       json_extract(r.body, '$.payload.verdict') AS verdict
-     FROM ledger_recent r JOIN ledger_entries e ON e.seq = r.seq
-     WHERE e.seq > max(?, (SELECT max(seq) FROM ledger_entries) - ${MOST_IN_COMMIT})
-       AND EXISTS (SELECT 1 FROM json_each(r.body, '$.tags') WHERE value = ?)
-     ORDER BY e.seq DESC LIMIT 1`,
+  const newest = database.prepare<Recorded>(
+    `SELECT n.cid, n.quality, json_extract(n.body, '$.payload.state') AS state,
+       json_extract(n.body, '$.payload.verdict') AS verdict
+     FROM (${NEWEST[database.isShared ? "shared" : "alone"]}) n
+     WHERE EXISTS (SELECT 1 FROM json_each(n.body, '$.tags') WHERE value = ?) LIMIT 1`,
   );
-  return (id: string, after: number, state: ApprovalState): FoundEntry => {
-    const found = newest.get(after, approvalTag(id));
-    if (found && records(found, state)) return found;
+  const earlier = database.prepare("SELECT 1 FROM approval_changes WHERE entry = ?");
+  return (id: string, state: ApprovalState): string => {
+    const found = newest.get(approvalTag(id));
+    if (found && records(found, state) && !earlier.get(found.cid)) return found.cid;
     const text = `no entry of this commit records that the approval ${id} is ${state}; it needs the tag ${approvalTag(id)}`;
     throw new StoreError("invalid", text);
   };
@@ -92,7 +93,9 @@ function records({ quality, state, verdict }: Recorded, becomes: ApprovalState):
   return quality === "policy_verdict" && (verdict === "allowed" || verdict === "modify");
 }
 
+/** An entry of the ledger. */
 interface Recorded {
+  readonly cid: string;
   readonly quality: string;
   readonly state: string | null;
   readonly verdict: string | null;

@@ -2,8 +2,7 @@ import { ManualClock, settled } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
 import { approvalFor, requestOf } from "../../../test/approvals/requests.ts";
 import { isSigned } from "../../../test/approvals/signed-body.ts";
-import { Deliveries, Lane } from "./lane.ts";
-import type { Webhook } from "./webhook.ts";
+import { Deliveries, Lane, type Webhook } from "./lane.ts";
 
 const webhook: Webhook = { name: "hook", url: "https://hook.example", secret: "a secret of enough length" };
 

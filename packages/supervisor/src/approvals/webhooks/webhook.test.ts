@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isSigned } from "../../../test/approvals/signed-body.ts";
-import { retryAfterMs, sign } from "./webhook.ts";
+import { retryAfterMs, sign } from "./lane.ts";
 
 const secret = "a secret that is long enough";
 const now = new Date("2026-11-15T09:00:00.500Z");

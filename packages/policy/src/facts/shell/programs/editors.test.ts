@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import { awkMayLoop, endsInput, hasWideFormat, jqMayLoop } from "./amounts.ts";
 import { isPlainAwk, isPlainSed } from "./editors.ts";
+import { awkMayLoop, endsInput, hasWideFormat, jqMayLoop } from "./words.ts";
 
 describe("a script of sed", () => {
   test.each([

@@ -1,9 +1,8 @@
 import { patchFindings } from "../../tool/patch.ts";
 import { isEndless, knownValue } from "../value.ts";
-import { awkMayLoop, isLargeCopy } from "./amounts.ts";
 import { programOf } from "./program.ts";
 import { applyRole } from "./role.ts";
-import { type Call, CLEAR, type Handler, hidden, readWords } from "./words.ts";
+import { awkMayLoop, type Call, CLEAR, type Handler, hidden, isLargeCopy, readWords } from "./words.ts";
 
 /** Programs that change text, some of them by a small language of their own. */
 export const EDITORS: readonly (readonly [string, Handler])[] = [

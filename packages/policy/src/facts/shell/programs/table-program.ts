@@ -3,10 +3,9 @@ import { fileFilterOf } from "../../file-filter.ts";
 import type { Obeyed } from "../../findings.ts";
 import { noteMoved, type Shell } from "../shell.ts";
 import { type Folders, isEndless, knownValue, type Scope, type Value } from "../value.ts";
-import { endsInput, isHuge, jqMayLoop } from "./amounts.ts";
 import type { Program, Role } from "./program.ts";
 import { applyRole, lostRights, type RoleSetting, UNUSABLE } from "./role.ts";
-import { type ReadWords, readWords } from "./words.ts";
+import { endsInput, isHuge, jqMayLoop, type ReadWords, readWords } from "./words.ts";
 
 /** What reading a program by its table entry came to. */
 export interface Reading {

@@ -1,0 +1,85 @@
+import { ModelPrice } from "@reins/gateway";
+import type { HostingOptions } from "@reins/host";
+import { z } from "zod";
+import { ToolSearch, toolSearchSettings } from "./tool-search.ts";
+
+const ModelName = z.string().min(1).max(200);
+
+/** A model, where what its name says is not enough. */
+const ModelDescription = z.strictObject({
+  /** The tokens of its context. */
+  context: z.int().min(1_000).max(100_000_000).optional(),
+  /** The tokens of an answer. */
+  output: z.int().min(256).max(10_000_000).optional(),
+  /** Whether it accepts images. */
+  images: z.boolean().optional(),
+});
+
+/** `native` in `reins.yaml`: the agent of Reins itself. */
+export const NativeConfiguration = z
+  .strictObject({
+    /** Hours of the day, in local time, without background work. */
+    quiet_hours: z.strictObject({ from: z.int().min(0).max(23), to: z.int().min(0).max(24) }).optional(),
+    /** The load per processor up to which background work runs. */
+    most_load: z.number().positive().optional(),
+    /** Seconds to wait for a model at its rate limit. */
+    patience: z.number().min(0).max(86_400).optional(),
+    /** Whether a long turn continues without a question. */
+    may_spend: z.boolean().optional(),
+    /** The price of models in dollars per million tokens, by id or name; limits on `cost` use it. */
+    prices: z.record(z.string().min(1), ModelPrice).default({}),
+    /** The model of new sessions, where the environment names none. */
+    model: ModelName.optional(),
+    /** What is known of models, by id or name; they are on offer. */
+    models: z.record(ModelName, ModelDescription).optional(),
+    /** The models that are asked, in this order, when one is at its limit or cannot be reached. */
+    fallbacks: z.array(ModelName).max(8).optional(),
+    /** Variables of the commands that it runs, in place of those of Reins. */
+    environment: z.record(z.string().regex(/^[A-Za-z_]\w*$/), z.string().max(32_768)).optional(),
+    /** How many tools are kept out of prompts and found. */
+    tool_search: ToolSearch.optional(),
+  })
+  .prefault({});
+
+/** Maps the configuration of the native agent to the options of the host. */
+export function nativeSettings({
+  quiet_hours,
+  most_load,
+  patience,
+  may_spend,
+  prices = {},
+  model,
+  models,
+  fallbacks,
+  environment,
+  tool_search,
+}: Partial<z.infer<typeof NativeConfiguration>>): NonNullable<HostingOptions["native"]> {
+  return {
+    idle: {
+      ...(quiet_hours && { quietHours: quiet_hours }),
+      ...(most_load !== undefined && { mostLoad: most_load }),
+    },
+    patience: { ...(patience !== undefined && { mostMs: patience * 1_000 }) },
+    presence: { ...(may_spend !== undefined && { maySpend: may_spend }) },
+    prices: Object.fromEntries(
+      Object.entries(prices).map(([model, { input, output, cache_read, cache_write }]) => [
+        model,
+        { input, output, cacheRead: cache_read, cacheWrite: cache_write },
+      ]),
+    ),
+    ...((model ?? models ?? fallbacks) && {
+      models: { model, known: models && knownModels(models), fallbacks },
+    }),
+    ...(environment && { environment }),
+    ...(tool_search && { toolSearch: toolSearchSettings(tool_search) }),
+  };
+}
+
+function knownModels(models: Readonly<Record<string, z.infer<typeof ModelDescription>>>) {
+  return Object.fromEntries(
+    Object.entries(models).map(([name, { context: contextTokens, output: maxOutputTokens, images }]) => [
+      name,
+      { contextTokens, maxOutputTokens, images },
+    ]),
+  );
+}

@@ -8,7 +8,7 @@ import {
   type RunEngine,
   type RunJournal,
 } from "@reins/graph";
-import { errorMessage, sleep, systemClock } from "@reins/kit";
+import { errorMessage, KeyedQueue, sleep, systemClock } from "@reins/kit";
 import { z } from "zod";
 import { Carrier } from "./carrier.ts";
 import { Endpoint } from "./endpoint.ts";
@@ -57,6 +57,10 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
   readonly #carrier: Carrier<Input, Result>;
   readonly #local: JournalEngine<Input, Result>;
   readonly #closed = new AbortController();
+  /** What is sent to a run arrives in the order of the calls. */
+  readonly #sending = new KeyedQueue();
+  /** Cancels that are on their way: what is sent after one does not arrive. */
+  readonly #canceling = new Map<string, Promise<boolean>>();
   #endpoint: Promise<Endpoint> | undefined;
   #watching: Promise<void> | undefined;
   #outage: string | undefined;
@@ -113,11 +117,15 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
     }
   }
 
-  async send(run: string, name: string, value: unknown, { reopen = false } = {}): Promise<boolean> {
-    const { journal } = this.#options;
-    const journaled = await journal.load(run);
-    if (!journaled) return false;
-    const begins = reopen && !journaled.isCanceled && journaled.end?.state !== "failed";
+  send(run: string, name: string, value: unknown, { reopen = false } = {}): Promise<boolean> {
+    return this.#sending.run(run, () => this.#sendNext(run, name, value, reopen));
+  }
+
+  async #sendNext(run: string, name: string, value: unknown, reopen: boolean): Promise<boolean> {
+    if (await this.#canceling.get(run)?.catch(() => false)) return false;
+    const journaled = await this.#options.journal.load(run);
+    if (!journaled || journaled.isCanceled) return false;
+    const begins = reopen && journaled.end?.state !== "failed";
     const sealed = this.#carrier.sealed(run, name, value);
     const earlier = [...journaled.entries.keys()].filter((entry) => entry.startsWith(`sent/${name}/`)).length;
     const number = await this.#send(run, { sealed, name, earlier, begins });
@@ -127,7 +135,15 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
     return true;
   }
 
-  async cancel(run: string): Promise<boolean> {
+  cancel(run: string): Promise<boolean> {
+    const canceling = this.#cancel(run);
+    this.#canceling.set(run, canceling);
+    const over = () => void this.#canceling.delete(run);
+    canceling.then(over, over);
+    return canceling;
+  }
+
+  async #cancel(run: string): Promise<boolean> {
     // Where it runs, it is canceled whether Restate answers or not.
     if (await this.#local.cancel(run)) return true;
     const { journal } = this.#options;

@@ -11,6 +11,7 @@ const Health = named(
       .describe("failed: it listens, but nothing can be decided; its log says why"),
     version: z.string(),
     reason: z.string().optional().describe("why it failed, without the names of folders"),
+    durable_runs: z.string().optional().describe("why durable runs wait, if they do; all else goes on"),
     stalls: z
       .looseObject({ count: z.int(), last_at: Moment, last_ms: z.number() })
       .optional()

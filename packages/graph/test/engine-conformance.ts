@@ -59,6 +59,65 @@ export function engineConformance(name: string, make: () => Promise<EngineUnderT
       await second.close();
     });
 
+    test("comes to the same end when it is killed in every step, with the same key for each", async () => {
+      const { open, kill } = await make();
+      const keys: string[] = [];
+      const steps = ["a", "b", "c", "d"];
+      const life = (cut: string | undefined, reached: () => void): Orchestration<unknown, unknown> => {
+        return async (_, { step }) => {
+          const values: string[] = [];
+          for (const name of steps)
+            values.push(
+              await step(name, async (key) => {
+                keys.push(key);
+                if (name !== cut) return name;
+                reached();
+                return new Promise(() => undefined);
+              }),
+            );
+          return values;
+        };
+      };
+      for (const cut of steps) {
+        const reached = Promise.withResolvers<void>();
+        const engine = await open(life(cut, reached.resolve));
+        if (cut === "a") await engine.start("run", null);
+        else await engine.resume();
+        await reached.promise;
+        await kill(engine);
+      }
+      const last = await open(life(undefined, () => undefined));
+      await last.resume();
+      expect(await last.ended("run")).toEqual(steps);
+      expect(keys).toHaveLength(8);
+      expect(new Set(keys).size).toBe(4);
+      await last.close();
+    });
+
+    test("delivers each value once, however often it is killed", async () => {
+      const { open, kill } = await make();
+      const orchestrate: Orchestration<unknown, unknown> = async (_, { receive, step }) => {
+        const values: unknown[] = [];
+        for (let count = 0; count < 4; count += 1) {
+          const value = await receive("answer");
+          values.push(await step(`use-${count}`, async () => value));
+        }
+        return [...values, await receive("done")];
+      };
+      for (const [life, value] of ["one", "two", "three", "four"].entries()) {
+        const engine = await open(orchestrate);
+        if (life === 0) await engine.start("run", null);
+        await engine.resume();
+        expect(await engine.send("run", "answer", value)).toBe(true);
+        await kill(engine);
+      }
+      const last = await open(orchestrate);
+      await last.resume();
+      expect(await last.send("run", "done", true)).toBe(true);
+      expect(await last.ended("run")).toEqual(["one", "two", "three", "four", true]);
+      await last.close();
+    });
+
     test("keeps what was chosen before a step that was stored", async () => {
       const { open, kill } = await make();
       const reached = Promise.withResolvers<void>();
@@ -235,6 +294,28 @@ export function engineConformance(name: string, make: () => Promise<EngineUnderT
       expect(await engine.cancel("run")).toBe(true);
       expect(await engine.ended("run")).toEqual({ state: "ended", result: "canceled" });
       await engine.close();
+    });
+
+    test("cancels children after a kill, too", async () => {
+      const { open, kill } = await make();
+      const orchestrate: Orchestration<unknown, unknown> = async (input, { spawn, join, signal }) => {
+        if (input === "parent") {
+          await spawn("child", "child");
+          return join("child");
+        }
+        if (!signal.aborted)
+          await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+        return "canceled";
+      };
+      const first = await open(orchestrate);
+      await first.start("run", "parent");
+      await expect.poll(() => first.find("run/child")).toEqual({ state: "running" });
+      await kill(first);
+      const second = await open(orchestrate);
+      await second.resume();
+      expect(await second.cancel("run")).toBe(true);
+      expect(await second.ended("run")).toEqual({ state: "ended", result: "canceled" });
+      await second.close();
     });
 
     test("keeps ids and times that it gave", async () => {

@@ -5,11 +5,8 @@ import { join } from "node:path";
 import { openSqlite } from "@reins/store";
 import { type Random, seededRandom } from "../../../scripts/torture/random.ts";
 import type { Torture, TortureContext } from "../../../scripts/torture/torture.ts";
-import { JournalEngine } from "../src/engine/journal-engine.ts";
 import { graphTables } from "../src/engine/tables.ts";
-import { runGraph } from "../src/run/schedule.ts";
-import { type RunResult, sendControl } from "../src/run/schedule-ports.ts";
-import { randomRun } from "../test/random-run.ts";
+import { comparable, wholeRun } from "../test/whole-run.ts";
 import { effects } from "./runs/effects.ts";
 import { live } from "./runs/life.ts";
 import type { RunsOrder } from "./runs/order.ts";
@@ -85,44 +82,9 @@ async function expectSame(path: string, runs: Life, results: ReadonlyMap<string,
   await store.close();
   const expected: string[] = [];
   for (const run of runs) {
-    const { result, keys } = await whole(run);
+    const { result, keys } = await wholeRun(run);
     expected.push(...keys);
     deepStrictEqual(comparable(results.get(run.id)), comparable(result), `${run.id}, seed ${run.seed}`);
   }
   deepStrictEqual(done, expected.sort());
-}
-
-/** What a run comes to without a kill, and the keys of its effects. */
-async function whole({ id, seed, actions }: Life[number]): Promise<{ result: RunResult; keys: string[] }> {
-  const run = randomRun(seed, { actions });
-  const keys: string[] = [];
-  const engine: JournalEngine<null, RunResult> = new JournalEngine({
-    orchestrate: (_, scope) =>
-      runGraph(run.graph, scope, {
-        parallel: run.parallel,
-        writesOf: (action) => run.writes.get(action.id) ?? [],
-        attempt: async ({ action, key }) => {
-          keys.push(key);
-          return run.attempt(action.id, Number(key.split("/").at(-1))).attempt;
-        },
-        onChange: (change) => {
-          if (!("action" in change)) return;
-          const { id: action, status, attempts } = change.action;
-          const { failure } = run.graph.actions.find((one) => one.id === action) ?? {};
-          if (status === "failed" && failure?.on_failure === "ask_model")
-            void sendControl(engine, id, run.decide(action, attempts));
-        },
-      }),
-  });
-  await engine.start(id, null);
-  return { result: await engine.ended(id), keys };
-}
-
-/** A result as JSON, without what depends on which of two obstacles was there first. */
-function comparable(result: unknown): unknown {
-  const { status, actions = [] }: Partial<RunResult> = JSON.parse(JSON.stringify(result ?? {}));
-  return {
-    status,
-    actions: actions.map((state) => (state.status === "canceled" ? { ...state, reason: "" } : state)),
-  };
 }

@@ -7,7 +7,7 @@ import {
   type Server,
   type ServerResponse,
 } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, BlockList, isIPv6 } from "node:net";
 import { Duplex } from "node:stream";
 import type { Clock } from "./async.ts";
 import { ByteBuffer } from "./lines.ts";
@@ -275,4 +275,18 @@ export class LoopbackServer {
 function portOf(address: AddressInfo | string | null): number {
   if (address !== null && typeof address !== "string") return address.port;
   throw new Error(`A server on ${LOOPBACK} has no port.`);
+}
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+/**
+ * Whether only this machine can reach a host, also in the form of a URL. Names other than `localhost` may mean
+ * anything.
+ */
+export function isLoopback(host: string): boolean {
+  if (host.toLowerCase() === "localhost") return true;
+  const address = host.replace(/^\[(.*)\]$/, "$1");
+  return loopback.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }

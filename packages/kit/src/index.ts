@@ -19,6 +19,7 @@ export { compilePattern } from "./glob.ts";
 export { HIDDEN, hasHidden, quoteLines, visibleJson, visibleText } from "./hidden.ts";
 export {
   isClosed,
+  isLoopback,
   LoopbackServer,
   type RateState,
   type RequestBody,

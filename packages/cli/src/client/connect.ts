@@ -1,9 +1,9 @@
+import { isLoopback } from "@reins/kit";
 import { CliError } from "../errors.ts";
 import { homeFolder, operatorSocketIn } from "../home.ts";
 import { hasDatabase } from "../home-database.ts";
 import { noLedger } from "../ledger/ledger-error.ts";
 import { type Notice, noticeOnStderr } from "../output.ts";
-import { isLoopback } from "../serving/address.ts";
 import { isServed } from "../serving/listen.ts";
 import { readTokens } from "../serving/tokens.ts";
 import { ApiClient } from "./api-client.ts";

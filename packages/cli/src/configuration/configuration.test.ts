@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readConfiguration } from "./configuration.ts";
+import { restateSettings } from "./graphs.ts";
 import { nativeSettings } from "./native.ts";
 
 describe("reins.yaml", () => {
@@ -64,6 +65,22 @@ webhooks:
     await expect(configured(issuer("").replace("https", "http"))).rejects.toThrow("https");
     const twice = issuer("").replace(/\[\{(.*)\}\]/, "[{$1}, {$1}]");
     await expect(configured(twice)).rejects.toThrow("same name");
+  });
+
+  it("contains Restate, with defaults, and refuses what others could use", async () => {
+    const { graphs } = await configured("graphs: { engine: restate }");
+    expect(restateSettings(graphs)).toMatchObject({
+      ...{ ingress: "http://127.0.0.1:8080", admin: "http://127.0.0.1:9070" },
+      ...{ host: "127.0.0.1", port: 9080, identityKeys: [] },
+    });
+    expect(restateSettings({ ...graphs, engine: "embedded" })).toBeUndefined();
+    for (const [settings, why] of [
+      ["listen: '0.0.0.0:9080'", "without identity_keys"],
+      ["identity_keys: [secret]", "publickeyv1_"],
+      ["address: 'http://u:p@restate:8080'", "no password"],
+      ["token: '@missing'", "does not exist"],
+    ])
+      await expect(configured(`graphs: { engine: restate, restate: { ${settings} } }`)).rejects.toThrow(why);
   });
 
   it("contains the settings of sessions and of /ws", async () => {

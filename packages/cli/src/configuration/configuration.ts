@@ -6,6 +6,7 @@ import { z } from "zod";
 import { CliError, isNotFound } from "../errors.ts";
 import { IssuersSettings, QuotasSettings } from "./access.ts";
 import { AuditSettings, TelemetrySettings } from "./exports.ts";
+import { GraphsSettings } from "./graphs.ts";
 import { McpSettings } from "./mcp-servers.ts";
 import { GatewaySettings } from "./model-access.ts";
 import { NativeConfiguration } from "./native.ts";
@@ -68,40 +69,6 @@ const Network = z.union([z.enum(["open", "off"]), z.strictObject({ hosts: z.arra
 
 const SkillLayer = z.enum(["cli", "env", "project", "manifest", "user", "package", "system", "host"]);
 const SkillNamespace = z.string().regex(/^[A-Za-z0-9][\w.-]*(?:\/[A-Za-z0-9][\w.-]*)*$/);
-
-const ExecutorName = z.string().regex(/^[A-Za-z0-9][\w.-]{0,127}$/);
-const Capabilities = z.array(z.string().min(1)).default([]);
-
-/** A pipeline of action graphs. */
-const Pipeline = z.strictObject({
-  description: z.string().min(1),
-  capabilities: Capabilities,
-  /** Native tools with their input; `{ $ref: "input:<member>" }` stands for a member of the action's input. */
-  steps: z
-    .array(z.strictObject({ tool: z.string().min(1), input: z.record(z.string(), z.unknown()).default({}) }))
-    .min(1)
-    .max(100),
-});
-
-/** A service of action graphs. */
-const Service = z.strictObject({
-  description: z.string().min(1),
-  capabilities: Capabilities,
-  /** The address below which it may be called, and nowhere else. */
-  url: z.url({ protocol: /^https?$/ }),
-  methods: z
-    .array(z.enum(["GET", "POST", "PUT", "PATCH", "DELETE"]))
-    .min(1)
-    .default(["GET"]),
-  /** Sent with every request. A value `@path` is read from a file, relative to the home. */
-  headers: z.record(z.string(), z.string()).default({}),
-  /** Whether requests with the same Idempotency-Key have one effect, so that one is repeated after a crash. */
-  idempotent: z.boolean().optional(),
-  /** Seconds until it is given up. */
-  timeout: z.number().positive().max(3_600).optional(),
-  /** The largest response, in bytes. */
-  max_bytes: z.int().positive().max(67_108_864).optional(),
-});
 
 /** The schema of `reins.yaml`. Relative paths start at the home. */
 const Configuration = z.strictObject({
@@ -200,28 +167,7 @@ const Configuration = z.strictObject({
     })
     .prefault({}),
   /** What action graphs may use beside tools, agents and people. */
-  graphs: z
-    .strictObject({
-      /** The most actions of a run that are executed at once. */
-      parallel: z.int().min(1).max(100).optional(),
-      /** The most runs of a user that are under way. */
-      open: z.int().min(1).max(10_000).optional(),
-      /** The most attempts at actions of one run. */
-      calls: z.int().min(1).max(1_000_000).optional(),
-      /** Sums up results that are too long for a model: an agent without tools. */
-      summarizer: z
-        .strictObject({
-          agent: z.string().min(1).optional(),
-          /** The most tokens of one summary. */
-          max_tokens: z.int().min(1_000).max(1_000_000).optional(),
-        })
-        .optional(),
-      /** Steps that are executed one after the other, by name; each is decided like any other call. */
-      pipelines: z.record(ExecutorName, Pipeline).default({}),
-      /** Services that are called over HTTP, by name. */
-      services: z.record(ExecutorName, Service).default({}),
-    })
-    .prefault({}),
+  graphs: GraphsSettings,
   /** Which agents reach their models through Reins, with its keys. */
   gateway: GatewaySettings,
   /** MCP servers of all sessions. */
@@ -243,7 +189,8 @@ export async function readConfiguration(home: string): Promise<Configuration> {
   );
   const audit = await Promise.all(configuration.audit.map((one) => withAuditSecrets(home, one)));
   const telemetry = await withHeaders(home, configuration.telemetry, "telemetry");
-  const graphs = { ...configuration.graphs, services: Object.fromEntries(services) };
+  const restate = await withToken(home, configuration.graphs.restate);
+  const graphs = { ...configuration.graphs, services: Object.fromEntries(services), restate };
   const oidc = await Promise.all(configuration.oidc.map((issuer) => withClientSecret(home, issuer)));
   return { ...configuration, webhooks, audit, telemetry, graphs, oidc };
 }
@@ -283,6 +230,15 @@ async function withClientSecret(home: string, issuer: OidcSettings): Promise<Oid
   return { ...issuer, client_secret: await secretOf(home, client_secret, what) };
 }
 
+async function withToken(
+  home: string,
+  restate: GraphsSettings["restate"],
+): Promise<GraphsSettings["restate"]> {
+  const { token } = restate;
+  if (token === undefined) return restate;
+  return { ...restate, token: await secretOf(home, token, "the token of Restate") };
+}
+
 async function withAuditSecrets(home: string, one: AuditSettings[number]): Promise<AuditSettings[number]> {
   const what = `the audit export "${one.name}"`;
   const secret = one.secret && (await secretOf(home, one.secret, `the secret of ${what}`));
@@ -301,27 +257,6 @@ async function withHeaders<Holder extends { readonly headers: Readonly<Record<st
     ),
   );
   return { ...holder, headers: Object.fromEntries(headers) };
-}
-
-/** Maps the configuration of action graphs to the options of the host. */
-export function graphSettings({
-  parallel,
-  open,
-  calls,
-  summarizer,
-  pipelines = {},
-  services = {},
-}: Partial<Configuration["graphs"]>): NonNullable<HostingOptions["graphs"]> {
-  return {
-    ...{ parallel, open, calls, pipelines },
-    ...(summarizer && { summarizer: { agent: summarizer.agent, maxTokens: summarizer.max_tokens } }),
-    services: Object.fromEntries(
-      Object.entries(services).map(([name, { timeout, max_bytes: maxBytes, ...service }]) => [
-        name,
-        { ...service, maxBytes, timeoutMs: timeout === undefined ? undefined : timeout * 1_000 },
-      ]),
-    ),
-  };
 }
 
 /** Maps the configuration of skills to the options of the host. */

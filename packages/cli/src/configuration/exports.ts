@@ -108,7 +108,7 @@ function addressOf(text: string, variable: string): string {
 }
 
 /** Whether a text is an address without user and password, which logs and errors would show. */
-function isWithoutPassword(text: string): boolean {
+export function isWithoutPassword(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && url.username === "" && url.password === "";
 }

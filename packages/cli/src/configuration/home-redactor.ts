@@ -12,15 +12,15 @@ interface SecretSources {
   readonly home: string;
   readonly environment: NodeJS.ProcessEnv;
   readonly file: Pick<Configuration, "redact" | "webhooks"> &
-    Partial<Pick<Configuration, "audit" | "telemetry">>;
+    Partial<Pick<Configuration, "audit" | "telemetry" | "graphs">>;
 }
 
 /**
  * Redacts secrets of known formats, the credentials of agents, keys of providers, the secrets of webhooks, exports and
- * telemetry, the password of the database, and what `reins.yaml` names.
+ * telemetry, the password of the database, the token of Restate, and what `reins.yaml` names.
  */
 export async function homeRedactor({ home, environment, file }: SecretSources): Promise<Redactor> {
-  const { redact, webhooks, audit = [], telemetry } = file;
+  const { redact, webhooks, audit = [], telemetry, graphs } = file;
   const { credentialVariables } = loadCatalogue(home, await readAgentsFile(home));
   const values = [
     ...[...credentialVariables, ...redact.variables].flatMap((name) => environment[name] || []),
@@ -29,6 +29,7 @@ export async function homeRedactor({ home, environment, file }: SecretSources): 
     ...[(await postgresOf(home, environment))?.password ?? []].flat(),
     ...audit.flatMap(({ secret = [], headers }) => [secret, Object.values(headers)].flat()),
     ...Object.values({ ...telemetry?.headers, ...headersIn(environment.OTEL_EXPORTER_OTLP_HEADERS) }),
+    ...[graphs?.restate.token ?? []].flat(),
     ...(await Promise.all(redact.files.map((path) => linesOf(home, path)))).flat(),
   ];
   try {

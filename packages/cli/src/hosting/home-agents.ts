@@ -14,12 +14,12 @@ import type { Network } from "@reins/runner";
 import { type AgentsFile, addedIn, agentsFileIn, readAgentsFile } from "../configuration/agents-file.ts";
 import {
   type Configuration,
-  graphSettings,
   readConfiguration,
   skillSettings,
   tenantRoots,
   unusable,
 } from "../configuration/configuration.ts";
+import { type EngineSettings, graphSettings } from "../configuration/graphs.ts";
 import { mcpServersFor } from "../configuration/mcp-servers.ts";
 import { nativeSettings } from "../configuration/native.ts";
 
@@ -55,6 +55,8 @@ export class HomeAgents {
   readonly gateway: Configuration["gateway"];
   readonly native: HostingOptions["native"];
   readonly graphs: HostingOptions["graphs"];
+  /** What carries durable runs. */
+  readonly engine: EngineSettings;
   readonly skills: NonNullable<HostingOptions["skills"]>;
   /** The configured MCP servers of an agent's sessions. */
   readonly serversFor: NonNullable<HostingOptions["serversFor"]>;
@@ -103,6 +105,7 @@ export class HomeAgents {
     this.tenants = tenantRoots(home, tenants);
     this.native = nativeSettings({ ...native, prices: { ...gateway.prices, ...native.prices } });
     this.graphs = graphSettings(graphs);
+    this.engine = graphs;
     this.skills = skillSettings(home, skills, process.env);
     this.idleMs = agent_idle === undefined ? undefined : agent_idle * MINUTE_MS;
     this.cancelGraceMs = cancel_grace === undefined ? undefined : cancel_grace * 1_000;

@@ -58,6 +58,9 @@ export class ReinsOpener {
 
   readonly runner = async (): Promise<AgentRunner> => (await this.#opened()).runner;
 
+  /** Why durable runs wait, if they do. */
+  readonly runsOutage = (): string | undefined => this.#port?.hosting.graphs.outage;
+
   /** Ends turns if the harness is open; those that take longer than the grace period are cut off. */
   async interrupt(): Promise<void> {
     const interrupting = this.#port?.hosting.hub.interrupt(GRACE_MS);

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import type { AgentEntry, InstalledAgent } from "@reins/agents";
 import type { InstallGovernor, WireTap } from "@reins/host";
-import { errorMessage } from "@reins/kit";
+import { errorMessage, isLoopback } from "@reins/kit";
 import { SYSTEM } from "@reins/ledger";
 import {
   type HaakSettings,
@@ -18,6 +18,7 @@ import type { Store, StoreLoss } from "@reins/store";
 import { type PolicyStatus, writeFirstFiles } from "@reins/supervisor";
 import { type Configuration, readConfiguration } from "../configuration/configuration.ts";
 import { telemetrySettings } from "../configuration/exports.ts";
+import { durableEngine } from "../configuration/graphs.ts";
 import { homeRedactor } from "../configuration/home-redactor.ts";
 import { modelAccess } from "../configuration/model-access.ts";
 import { namedPolicyFiles, type PolicyFileFlags } from "../configuration/policy-files.ts";
@@ -31,7 +32,6 @@ import { WritableLedger } from "../ledger/open-ledger.ts";
 import { SeenCheckpoints } from "../ledger/seen-checkpoints.ts";
 import { type Log, redactLog } from "../log.ts";
 import type { Notice } from "../output.ts";
-import { isLoopback } from "../serving/address.ts";
 
 export interface HomeOptions {
   readonly home: string;
@@ -72,6 +72,7 @@ export async function openHome(options: HomeOptions & { readonly haak?: HaakSett
   const onError =
     options.report ?? ((error: unknown) => log.error({ err: error }, "a background task failed"));
   const agents = await HomeAgents.open(home);
+  const openDurable = await durableEngine(agents.engine);
   // The store opens in its threads while the files are read here.
   const lost: string[] = [];
   const opening = openLedger(options, lost);
@@ -89,6 +90,7 @@ export async function openHome(options: HomeOptions & { readonly haak?: HaakSett
     onError,
     hosting: {
       ...hostingOptions(agents, options),
+      graphs: { ...agents.graphs, openDurable },
       models: modelAccess(home, agents.gateway, process.env, onError),
     },
     ...(haak && { haak: { ...haak, isInstalled: (agent: string) => agents.isInstalled(agent) } }),
@@ -182,11 +184,11 @@ async function recorded(writable: WritableLedger, lost: readonly string[], log: 
 }
 
 function hostingOptions(agents: HomeAgents, { log, tap, workspace, skillDirs = [] }: HomeOptions) {
-  const { tenants, native, graphs, idleMs, cancelGraceMs, retentionMs, serversFor } = agents;
+  const { tenants, native, idleMs, cancelGraceMs, retentionMs, serversFor } = agents;
   const write = (text: string) => log.info(text.trim());
   const reporter = { notice: write, screen: { write } };
   return {
-    ...{ workspace, tap, tenants, native, graphs, idleMs, cancelGraceMs, retentionMs, serversFor },
+    ...{ workspace, tap, tenants, native, idleMs, cancelGraceMs, retentionMs, serversFor },
     skills: { ...agents.skills, cli: skillDirs },
     catalogue: agents.catalogue,
     install: (entry: AgentEntry, govern: InstallGovernor) =>

@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
+import { isLoopback } from "@reins/kit";
 import { describe, expect, it } from "vitest";
-import { hostNames, isLoopback, listenError, refuseOpenServer } from "./address.ts";
+import { hostNames, listenError, refuseOpenServer } from "./address.ts";
 
 describe("a host", () => {
   it.each(["127.0.0.1", "127.9.9.9", "::1", "localhost", "LocalHost"])(

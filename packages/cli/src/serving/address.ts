@@ -1,6 +1,6 @@
-import { BlockList, isIPv6 } from "node:net";
+import { isIPv6 } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
-import { errorMessage } from "@reins/kit";
+import { errorMessage, isLoopback } from "@reins/kit";
 import { CliError, EXIT, systemCode } from "../errors.ts";
 
 export const DEFAULT_PORT = 18789;
@@ -13,20 +13,6 @@ export function readPort(text: string, source: string): number {
   throw new CliError(`${source} is "${text}", which is not a port.`, {
     next: `Give a whole number from 0 to ${HIGHEST_PORT}; 0 takes any free port.`,
   });
-}
-
-const loopback = new BlockList();
-loopback.addSubnet("127.0.0.0", 8, "ipv4");
-loopback.addAddress("::1", "ipv6");
-
-/**
- * Whether only this machine can reach a host, also in the form of a URL. Names other than `localhost` may mean
- * anything.
- */
-export function isLoopback(host: string): boolean {
-  if (host.toLowerCase() === "localhost") return true;
-  const address = host.replace(/^\[(.*)\]$/, "$1");
-  return loopback.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
 
 /** Rejects a server for the network that requires no token. */

@@ -64,6 +64,8 @@ export interface JournalEngineOptions<Input, Result> {
   readonly orchestrate: Orchestration<Input, Result>;
   /** Without one, runs live as long as the process. */
   readonly journal?: RunJournal<Input, Result> | undefined;
+  /** Starts, cancels and waits for children, where another engine has this one run what it carries. */
+  readonly children?: Pick<RunEngine<Input, Result>, "start" | "cancel" | "ended"> | undefined;
   readonly clock?: Clock;
   readonly newId?: () => string;
 }
@@ -72,14 +74,16 @@ export interface JournalEngineOptions<Input, Result> {
 export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
   readonly #orchestration: Orchestration<Input, Result>;
   readonly #journal: RunJournal<Input, Result>;
+  readonly #children: Pick<RunEngine<Input, Result>, "start" | "cancel" | "ended">;
   readonly #clock: Clock;
   readonly #newId: () => string;
   readonly #active = new Map<string, Active<Result>>();
   readonly #closed = new AbortController();
 
-  constructor({ orchestrate, journal, clock, newId }: JournalEngineOptions<Input, Result>) {
+  constructor({ orchestrate, journal, children, clock, newId }: JournalEngineOptions<Input, Result>) {
     this.#orchestration = orchestrate;
     this.#journal = journal ?? new MemoryJournal();
+    this.#children = children ?? this;
     this.#clock = clock ?? systemClock;
     this.#newId = newId ?? randomUUID;
   }
@@ -87,12 +91,19 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
   async start(run: string, input: Input): Promise<void> {
     if (this.#active.has(run)) return;
     await this.#journal.create(run, input);
-    await this.#continue(run);
+    await this.continue(run);
   }
 
-  async send(run: string, name: string, value: unknown, { reopen = false } = {}): Promise<boolean> {
+  /** With the `number` that a value has under its name, one that was sent before is not sent again. */
+  async send(
+    run: string,
+    name: string,
+    value: unknown,
+    { reopen = false, number }: { readonly reopen?: boolean; readonly number?: number } = {},
+  ): Promise<boolean> {
     for (;;) {
       const active = this.#active.get(run);
+      if (active && wasSent(active, name, number)) return true;
       if (active?.cancel.signal.aborted) return false;
       if (active?.phase === "running") return this.#deliver(run, active, name, value);
       if (active?.phase === "ending" && !reopen) return false;
@@ -105,6 +116,7 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
       if (this.#active.has(run)) continue;
       const mayReopen = journaled?.end?.state === "ended" && !journaled.isCanceled;
       if (!mayReopen || this.#closed.signal.aborted) return false;
+      if (wasSent(journaled, name, number)) return true;
       await this.#reopen(run, journaled, name, value);
       return true;
     }
@@ -117,7 +129,7 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
     // What follows from the signal is stored after the cancel.
     const storing = this.#stored(run, active, this.#journal.cancel(run));
     active.cancel.abort();
-    await Promise.all([storing, ...[...active.children].map((child) => this.cancel(child))]);
+    await Promise.all([storing, ...[...active.children].map((child) => this.#children.cancel(child))]);
     return true;
   }
 
@@ -136,7 +148,7 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
   }
 
   async resume(): Promise<void> {
-    for (const run of await this.#journal.unfinished()) await this.#continue(run);
+    for (const run of await this.#journal.unfinished()) await this.continue(run);
   }
 
   async close(): Promise<void> {
@@ -146,11 +158,17 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
     this.#active.clear();
   }
 
-  /** Runs what the journal has, unless it runs already or has ended. */
-  async #continue(run: string): Promise<void> {
+  /** Runs what the journal has, unless it runs already or has ended. False if it does not run. */
+  async continue(run: string): Promise<boolean> {
     const journaled = this.#active.has(run) ? undefined : await this.#journal.load(run);
-    if (journaled && !journaled.end && !this.#active.has(run))
+    if (journaled && !journaled.end && !this.#active.has(run) && !this.#closed.signal.aborted)
       void this.#orchestrate(run, journaled.input, this.#activate(run, journaled, "running"));
+    return this.#active.has(run);
+  }
+
+  /** Whether a run is under way here. */
+  isUnderWay(run: string): boolean {
+    return this.#active.has(run);
   }
 
   #activate(
@@ -291,14 +309,14 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
       spawn: async (name, input) => {
         const child = childOf(name);
         children.add(child);
-        await this.start(child, input);
-        if (active.cancel.signal.aborted) await this.cancel(child);
+        await this.#children.start(child, input);
+        if (active.cancel.signal.aborted) await this.#children.cancel(child);
         return child;
       },
       join: async (name) => {
         const child = childOf(name);
-        await this.#continue(child);
-        return this.ended(child).then(
+        if (this.#children === this) await this.continue(child);
+        return this.#children.ended(child).then(
           (result): EngineEnd<Result> => ({ state: "ended", result }),
           (error: unknown): EngineEnd<Result> | Promise<never> =>
             closed.aborted ? never() : { state: "failed", error: errorMessage(error) },
@@ -306,6 +324,15 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
       },
     };
   }
+}
+
+/** Whether a run has the value of a number under a name. */
+function wasSent(
+  { entries }: Pick<JournaledRun<unknown, unknown>, "entries">,
+  name: string,
+  number: number | undefined,
+): boolean {
+  return number !== undefined && entries.has(sentName(name, number));
 }
 
 function newPass(): Pass {

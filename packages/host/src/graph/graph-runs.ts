@@ -25,7 +25,7 @@ import { maySee, References } from "./references.ts";
 import type { ExecutorRegistry } from "./registry.ts";
 import { RunControls } from "./run-controls.ts";
 import { RunExecutors, type RunExecutorsOptions } from "./run-executors.ts";
-import { RunOrchestrator } from "./run-orchestrator.ts";
+import { RunOrchestrator, type RunOrchestratorOptions } from "./run-orchestrator.ts";
 import { NATIVE_AGENT, RunPlaces } from "./run-place.ts";
 import {
   differingMembers,
@@ -55,13 +55,9 @@ export interface GraphRunsOptions extends Omit<RunExecutorsOptions, "pipelines" 
 }
 
 /** What an operator configures for action graphs. */
-export interface GraphSettings {
+export interface GraphSettings extends Pick<RunOrchestratorOptions, "parallel" | "calls" | "openDurable"> {
   readonly pipelines?: Readonly<Record<string, PipelineSettings>> | undefined;
   readonly services?: Readonly<Record<string, ServiceSettings>> | undefined;
-  /** The most actions of a run that are executed at once. */
-  readonly parallel?: number | undefined;
-  /** The most attempts of a run, whatever its own budget is. */
-  readonly calls?: number | undefined;
   /** The most runs of a user that are under way. */
   readonly open?: number | undefined;
   /** Sums up long results for models; without one they are cut. */
@@ -94,7 +90,7 @@ export class GraphRuns {
   constructor(options: GraphRunsOptions) {
     this.#options = options;
     const { harness, onError, settings = {}, caughtUpWithKills } = options;
-    const { open: mostOpen, parallel, calls, summarizer } = settings;
+    const { open: mostOpen, parallel, calls, summarizer, openDurable } = settings;
     const display = new RunDisplay(options);
     const artifacts = new SealedArtifacts(new ArtifactStore(join(harness.home, "artifacts")));
     const onChange = (run: GraphRun) => display.changed(run);
@@ -105,7 +101,12 @@ export class GraphRuns {
     const preparation = new ActionPreparation({ places, executors, references });
     this.#orchestrator = new RunOrchestrator({
       ...{ harness, store, preparation, display, artifacts, onError },
-      ...{ parallel, calls, summarize: summarizer && summarizerOf(options.subagents, summarizer) },
+      ...{
+        parallel,
+        calls,
+        openDurable,
+        summarize: summarizer && summarizerOf(options.subagents, summarizer),
+      },
       register: (run) => this.#register(run),
       settleEarlier: (run, children) => this.#settleEarlier(run, children),
       ...{ onOver: (run: GraphRun) => this.#forget(run), caughtUpWithKills },
@@ -118,6 +119,11 @@ export class GraphRuns {
     this.#executors = executors;
     this.#references = references;
     this.#preparation = preparation;
+  }
+
+  /** Why durable runs wait; `undefined` while nothing is known to hold them. */
+  get outage(): string | undefined {
+    return this.#orchestrator.outage;
   }
 
   /** Continues the durable runs of an earlier process; others have failed with it. */

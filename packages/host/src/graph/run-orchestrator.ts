@@ -5,6 +5,7 @@ import {
   hasEnded,
   JournalEngine,
   ProtocolError,
+  type RunEngine,
   type RunResult,
   type RunScope,
   runGraph,
@@ -13,6 +14,7 @@ import {
 import { errorMessage, isRecord, settlesWithin } from "@reins/kit";
 import { type Harness, SupervisorError } from "@reins/supervisor";
 import type { Summarize } from "./agent-executors.ts";
+import type { DurableEngine, OpenDurableEngine } from "./durable-engine.ts";
 import type { ActionCall, PerformedAction } from "./executor.ts";
 import { type GraphRun, runKey } from "./graph-run.ts";
 import { allowedName, attemptAction, type EarlierAttempt, performedName } from "./perform-action.ts";
@@ -36,8 +38,10 @@ export interface RunOrchestratorOptions {
   readonly summarize?: Summarize | undefined;
   /** The most actions of a run that are executed at once. */
   readonly parallel?: number | undefined;
-  /** The most attempts of a run. */
+  /** The most attempts of a run, whatever its own budget is. */
   readonly calls?: number | undefined;
+  /** Opens what carries durable runs; without one the embedded engine does. */
+  readonly openDurable?: OpenDurableEngine | undefined;
   /** Called before a run begins or continues; what it returns, when it is over. */
   readonly register: (run: GraphRun) => Promise<() => void>;
   /**
@@ -66,7 +70,8 @@ const MOST_KEPT = 32 << 20;
 export class RunOrchestrator {
   readonly #options: RunOrchestratorOptions;
   readonly #journal: RecordedJournal<RunKey, RunResult>;
-  readonly #engine: JournalEngine<RunKey, RunResult>;
+  readonly #embedded: JournalEngine<RunKey, RunResult>;
+  readonly #durable: DurableEngine<RunKey, RunResult> | undefined;
   readonly #stop = new AbortController();
   /** Effects that are under way. */
   readonly #performing = new Set<Promise<unknown>>();
@@ -77,16 +82,24 @@ export class RunOrchestrator {
 
   constructor(options: RunOrchestratorOptions) {
     this.#options = options;
-    const { harness, store } = options;
-    this.#journal = new RecordedJournal({
-      ...{ harness, stopping: this.#stop.signal },
+    const { harness, store, openDurable, onError } = options;
+    const onWait = (run: string, reason: string | undefined) => store.active.get(run)?.hold(reason);
+    const journal = new RecordedJournal<RunKey, RunResult>({
+      ...{ harness, stopping: this.#stop.signal, onWait },
       isDurable: (run) => store.active.get(run)?.graph.isDurable ?? true,
-      onWait: (run, reason) => store.active.get(run)?.hold(reason),
       ending: (run, end) => this.#ending(run, end),
       reopening: (run) => this.#reopening(run),
     });
     const orchestrate = (key: RunKey, scope: RunScope) => this.#orchestrate(key, scope);
-    this.#engine = new JournalEngine({ orchestrate, journal: this.#journal });
+    this.#journal = journal;
+    this.#embedded = new JournalEngine({ orchestrate, journal });
+    const parts = { orchestrate, journal, seal: harness.vault, origin: harness.ledger.origin };
+    this.#durable = openDurable?.({ ...parts, onWait, onError });
+  }
+
+  /** Why durable runs wait; `undefined` while nothing is known to hold them. */
+  get outage(): string | undefined {
+    return this.#durable?.outage;
   }
 
   /** Aborts when Reins stops. */
@@ -98,9 +111,10 @@ export class RunOrchestrator {
   async resume(): Promise<void> {
     const left = await this.#unfinished();
     for (const run of left) this.#options.store.active.set(run.key, run);
-    await this.#engine.resume();
     // A process that ended before it wrote the journal of a run began nothing of it.
-    for (const run of left) await this.#start(run);
+    for (const { key, id, declared } of left)
+      await this.#journal.create(key, { tenant: declared.tenant, run: id });
+    await (this.#durable ?? this.#embedded).resume();
   }
 
   /** Runs a graph that was validated, once it is stored and shown. One that is stored and cannot begin has failed. */
@@ -124,8 +138,9 @@ export class RunOrchestrator {
   async cancel(run: GraphRun): Promise<GraphRun> {
     await this.#beginning.get(run.key);
     const current = this.#options.store.active.get(run.key) ?? run;
-    await this.#engine.cancel(run.key);
-    await this.#engine.ended(run.key).catch(() => undefined);
+    const engine = this.#engineOf(current);
+    await engine.cancel(run.key);
+    await engine.ended(run.key).catch(() => undefined);
     return current;
   }
 
@@ -139,7 +154,7 @@ export class RunOrchestrator {
       if (control.kind === "revise") current.countActions(control.graph.actions);
       const uncount = current.countControl();
       try {
-        if (await sendControl(this.#engine, current.key, control)) return current;
+        if (await sendControl(this.#engineOf(current), current.key, control)) return current;
       } catch (error) {
         uncount();
         throw error;
@@ -158,7 +173,11 @@ export class RunOrchestrator {
     );
     if (isBusy) await settlesWithin(ending, GRACE_MS);
     this.#stop.abort(new Error("Reins is stopping"));
-    await this.#engine.close();
+    await Promise.all([this.#embedded.close(), this.#durable?.close()]);
+  }
+
+  #engineOf({ graph }: GraphRun): RunEngine<RunKey, RunResult> {
+    return (graph.isDurable ? this.#durable : undefined) ?? this.#embedded;
   }
 
   async #begin(run: GraphRun, create: () => Promise<void>, show: () => Promise<void>): Promise<void> {
@@ -191,8 +210,9 @@ export class RunOrchestrator {
     this.#registered.delete(run);
   }
 
-  async #start({ key, id, declared: { tenant } }: GraphRun): Promise<void> {
-    await this.#engine.start(key, { tenant, run: id });
+  async #start(run: GraphRun): Promise<void> {
+    const { key, id, declared } = run;
+    await this.#engineOf(run).start(key, { tenant: declared.tenant, run: id });
   }
 
   /** The durable runs of an earlier process; ends the others. */

@@ -55,6 +55,8 @@ export interface GatewayOptions {
   readonly workspaceFor?: WorkspaceFor | undefined;
   /** Stalls of the main thread, where a watchdog runs. */
   readonly stalls?: (() => Stalls) | undefined;
+  /** Why durable runs wait, if they do. */
+  readonly runsOutage?: (() => string | undefined) | undefined;
   readonly clock?: Clock;
   readonly limits?: Partial<GatewayLimits>;
 }
@@ -101,7 +103,7 @@ export class Gateway {
       answerTimeoutMs: limits.answerTimeoutMs,
     });
     const routes: readonly Routes[] = [
-      healthRoutes({ harness, version, stalls: options.stalls }),
+      healthRoutes({ harness, version, stalls: options.stalls, runsOutage: options.runsOutage }),
       loginRoutes({ access, oidc, authenticator, harness, addresses: () => addresses }),
       approvalRoutes,
       grantRoutes,

@@ -18,6 +18,8 @@ export interface HealthOptions {
   readonly version: string;
   /** Stalls of the main thread, where a watchdog runs. */
   readonly stalls?: (() => Stalls) | undefined;
+  /** Why durable runs wait, if they do. */
+  readonly runsOutage?: (() => string | undefined) | undefined;
 }
 
 interface Condition {
@@ -28,9 +30,10 @@ interface Condition {
 const OK: Condition = { status: "ok" };
 const STARTING: Condition = { status: "starting" };
 const MAX_REASON = 300;
+const RUNS_WAIT = "they wait, because Restate does not answer; reins doctor and the log say why";
 
 /** The health check. Public, so it discloses no paths. */
-export function healthRoutes({ harness, version, stalls }: HealthOptions): Routes {
+export function healthRoutes({ harness, version, stalls, runsOutage }: HealthOptions): Routes {
   let failed: Condition | undefined;
   /** Does not wait: reports `starting` for a harness that is not open yet, and the last failure until it is. */
   const look = (): Promise<Condition> => {
@@ -52,7 +55,8 @@ export function healthRoutes({ harness, version, stalls }: HealthOptions): Route
       router.withoutHarness(accessOperations.getHealth, async ({ otherwise }) => {
         const condition = await look();
         if (condition.status !== "ok") otherwise();
-        return { ...condition, version, ...stallsOf(stalls?.()) };
+        const waits = runsOutage?.() === undefined ? {} : { durable_runs: RUNS_WAIT };
+        return { ...condition, version, ...waits, ...stallsOf(stalls?.()) };
       });
     },
   };

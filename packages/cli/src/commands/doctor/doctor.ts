@@ -7,7 +7,7 @@ import { agentsCheck, credentialsCheck, hooksCheck, reachCheck, sandboxCheck } f
 import { type Check, type CheckContext, type Finding, wrong } from "./check.ts";
 import { auditCheck, telemetryCheck } from "./exports.ts";
 import { databaseCheck, homeCheck, keysCheck, vaultCheck } from "./home.ts";
-import { browserCheck, diskCheck, issuersCheck, nodeCheck, serverCheck } from "./machine.ts";
+import { browserCheck, diskCheck, issuersCheck, nodeCheck, restateCheck, serverCheck } from "./machine.ts";
 import { constitutionCheck, rosterCheck } from "./policy.ts";
 
 /** The checks in the order of the report. */
@@ -30,6 +30,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   issuers: issuersCheck,
   audit: auditCheck,
   telemetry: telemetryCheck,
+  restate: restateCheck,
 };
 
 export const doctorCommand = command({
@@ -38,7 +39,8 @@ export const doctorCommand = command({
   inputs: { home: HOME, json: ["--json", "print the findings as JSON"] },
   note: `Checks Node, the home, keys, the database, disk, the port or the running Reins, the
 constitution, the roster, agents, their hooks and credentials, the sandbox, whether an
-agent could reach Reins itself, the browser, OpenID issuers, exports and telemetry. Changes nothing.`,
+agent could reach Reins itself, the browser, OpenID issuers, exports, telemetry and Restate.
+Changes nothing.`,
   examples: ["reins doctor", `reins doctor --json | jq '.findings[] | select(.state != "fine")'`],
   codes: { done: "nothing is wrong", failed: "something is", usage: "wrong usage" },
   async run({ home }) {

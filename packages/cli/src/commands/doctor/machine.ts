@@ -7,6 +7,7 @@ import { accessOperations } from "@reins/api";
 import { errorMessage, systemClock } from "@reins/kit";
 import type { OidcIssuer } from "@reins/server";
 import { readConfiguration } from "../../configuration/configuration.ts";
+import { restateSettings } from "../../configuration/graphs.ts";
 import { systemCode } from "../../errors.ts";
 import { operatorSocketIn } from "../../home.ts";
 import { DEFAULT_PORT, readPort } from "../../serving/address.ts";
@@ -87,6 +88,32 @@ async function issuerFinding(issuer: OidcIssuer): Promise<Finding> {
     );
   }
 }
+
+/** Whether Restate answers, where it carries durable runs. */
+export const restateCheck: Check = async ({ home }) => {
+  const { graphs } = await readConfiguration(home);
+  const settings = restateSettings(graphs);
+  if (!settings) return [];
+  const { RestateApi } = await import("@reins/restate");
+  const { origin } = new URL(settings.ingress);
+  try {
+    await new RestateApi(settings).check();
+  } catch (error) {
+    return [
+      wrong(
+        `durable runs wait: ${errorMessage(error)}`,
+        "Start Restate, or correct graphs.restate in reins.yaml; everything else goes on.",
+      ),
+    ];
+  }
+  if (settings.identityKeys.length > 0) return [fine(`Restate at ${origin} carries durable runs`)];
+  return [
+    note(
+      `Restate at ${origin} carries durable runs; any program of this machine may call Reins in its place`,
+      "Give Restate an identity, and name its key in graphs.restate.identity_keys.",
+    ),
+  ];
+};
 
 export const browserCheck: Check = async ({ environment }) => {
   const opener = browserOpener(environment);

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { isLoopback } from "@reins/kit";
 import type { HaakSettings } from "@reins/server";
 import type { ValuesOf } from "../../command.ts";
 import {
@@ -12,7 +13,7 @@ import { namedPolicyFiles } from "../../configuration/policy-files.ts";
 import { CliError } from "../../errors.ts";
 import { readAmount } from "../../flags.ts";
 import { homeFolder } from "../../home.ts";
-import { DEFAULT_PORT, isLoopback, readPort } from "../../serving/address.ts";
+import { DEFAULT_PORT, readPort } from "../../serving/address.ts";
 import { type TlsFiles, tlsFiles } from "../../serving/tls.ts";
 import { readTokens } from "../../serving/tokens.ts";
 

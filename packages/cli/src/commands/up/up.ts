@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { type AhpEvent, AhpServer, EventType } from "@reins/ahp";
-import { errorMessage } from "@reins/kit";
+import { errorMessage, isLoopback } from "@reins/kit";
 import { type Access, type AdminApi, agentRoutes, Gateway, haakRoutes, hostRoutes } from "@reins/server";
 import { command, type ValuesOf } from "../../command.ts";
 import { readConfiguration } from "../../configuration/configuration.ts";
@@ -13,7 +13,7 @@ import { type Log, logLevel, openLog } from "../../log.ts";
 import { HomeStore } from "../../reins/home-store.ts";
 import { openHome as openReinsHome } from "../../reins/reins.ts";
 import { ReinsOpener } from "../../reins/reins-opener.ts";
-import { isLoopback, refuseOpenServer } from "../../serving/address.ts";
+import { refuseOpenServer } from "../../serving/address.ts";
 import { adminApi, openAccess, serveGateway, serveOperator } from "../../serving/gateway.ts";
 import { type ListeningServer, serveSocket, serveUntilStopped, startAll } from "../../serving/listen.ts";
 import { announceStart } from "../../serving/start-message.ts";
@@ -154,6 +154,7 @@ async function listen(settings: UpSettings, parts: ServedParts): Promise<Listeni
     workspaceFor: async (principal) => (await opener.hosting()).host.folders.defaultFor(principal),
     onAnswered: admin.answered,
     stalls: admin.stalls,
+    runsOutage: opener.runsOutage,
     routes: [
       ...agentRoutes({ harness: opener.harness, hosting: opener.hosting, log, defaultAgent: "native" }),
       haakRoutes({ harness: opener.harness, runner: opener.runner, auth, log }),

@@ -1,0 +1,2 @@
+export { RestateApi, RestateError } from "./restate-api.ts";
+export { RestateEngine, type RestateEngineOptions, type RestateSettings } from "./restate-engine.ts";

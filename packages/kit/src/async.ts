@@ -13,7 +13,8 @@ export const systemClock: Clock = {
   now: () => new Date(),
   after(milliseconds, run) {
     const timer = setTimeout(run, Math.min(milliseconds, MAX_TIMER_MS));
-    timer.unref();
+    // A browser's timer is a number, and keeps no process running.
+    Object(timer).unref?.();
     return () => clearTimeout(timer);
   },
 };

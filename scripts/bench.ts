@@ -1,12 +1,13 @@
 // npm run bench -- [name ...] [--quick] [--json] [--strict]
 import { availableParallelism } from "node:os";
 import { benchOptions } from "./bench/arguments.ts";
-import type { Bench } from "./bench/bench.ts";
+import type { Bench, BenchContext } from "./bench/bench.ts";
 import { type JudgedRow, judge } from "./bench/ratio.ts";
 import { benchTable } from "./bench/report.ts";
 import { discover, select } from "./discover.ts";
 import { runMain } from "./main.ts";
 import { root } from "./root.ts";
+import { table } from "./table.ts";
 
 /** What one benchmark came to. */
 interface Outcome {
@@ -44,7 +45,8 @@ await runMain(async () => {
 
 async function measure({ name, title, run }: Bench, scale: "quick" | "full"): Promise<Outcome> {
   const printed: string[] = [];
-  const print = (text: string) => void printed.push(text);
+  const print: BenchContext["print"] = (text, shown) =>
+    void printed.push(shown ? `${text}\n\n${table(shown.heading, shown.rows, shown.alignments)}` : text);
   try {
     const rows = await run({ scale, print });
     return { name, title, printed, rows: rows.map(judge) };

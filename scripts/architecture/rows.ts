@@ -101,7 +101,6 @@ export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
   "packages/store/test/postgres-server.ts",
   "scripts/bench/bench.ts",
   "scripts/root.ts",
-  "scripts/table.ts",
   "scripts/test/haak-home.ts",
   "scripts/test/program.ts",
   "scripts/test/registry.ts",

@@ -2,8 +2,15 @@
 export interface BenchContext {
   /** `quick` is for a first impression: fewer rounds, noisier figures. */
   scale: "quick" | "full";
-  /** Shows what does not fit into rows, such as a table of its own. */
-  print: (text: string) => void;
+  /** Shows what does not fit into rows: a text, with a table of its own. */
+  print: (text: string, table?: PrintedTable) => void;
+}
+
+/** A table that a benchmark shows beside its rows. */
+export interface PrintedTable {
+  heading: readonly string[];
+  rows: readonly (readonly string[])[];
+  alignments: readonly ("left" | "right")[];
 }
 
 /** One measured figure, beside what it is compared with in the same run. */

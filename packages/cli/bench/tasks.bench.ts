@@ -23,7 +23,7 @@ const bench: Bench = {
     const all = [...FIXING, ...ADDING, ...CHANGING];
     const tasks = scale === "full" ? all : all.filter((_, at) => at % QUICK === 0);
     const scripted = await evaluateScripted(tasks);
-    print(`With the scripted model, governed / not governed:\n\n${evaluationTable(scripted)}`);
+    print("With the scripted model, governed / not governed:", evaluationTable(scripted));
     const rows = rowsOf("scripted model", scripted);
     const model = modelsFrom(modelConfigFrom(process.env)).defaultId;
     if (model === "demo") {
@@ -31,7 +31,7 @@ const bench: Bench = {
       return rows;
     }
     const real = await evaluate(tasks, { environment: { ...process.env, PATH } });
-    print(`With ${model}, governed / not governed:\n\n${evaluationTable(real)}`);
+    print(`With ${model}, governed / not governed:`, evaluationTable(real));
     return [...rows, ...rowsOf(model, real)];
   },
 };

@@ -1,7 +1,7 @@
 import { type Command, CommanderError } from "commander";
 import { describe, expect, it } from "vitest";
 import { newInvocation } from "./command.ts";
-import { makeProgram } from "./program.ts";
+import { makeProgram, withCommand } from "./program.ts";
 
 /** What a command line prints before anything of it runs, and how commander ends it. */
 async function outcomeOf(...args: string[]) {
@@ -50,6 +50,7 @@ describe("help", () => {
   it.each([
     "",
     "up",
+    "chat",
     "run",
     "acp",
     ...agents,
@@ -168,5 +169,19 @@ it("--version prints the version of the package", async () => {
   expect(await outcomeOf("--version")).toEqual({
     output: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
     exitCode: 0,
+  });
+});
+
+describe("without a command", () => {
+  it.each([
+    [[], true, ["chat"]],
+    [[], false, []],
+    [["--agent", "claude"], true, ["chat", "--agent", "claude"]],
+    [["--resume=4f3a9c01"], false, ["chat", "--resume=4f3a9c01"]],
+    [["--verbose", "up"], true, ["--verbose", "up"]],
+    [["--help"], true, ["--help"]],
+    [["up"], true, ["up"]],
+  ])("%j on a terminal (%j) runs %j", (args, isTerminal, run) => {
+    expect(withCommand(args, isTerminal)).toEqual(run);
   });
 });

@@ -7,6 +7,10 @@ import { version } from "./installation.ts";
 const COMMANDS: Readonly<Record<string, readonly [summary: string, load: () => Promise<Declaration>]>> = {
   up: ["serve the agents of this machine", async () => (await import("./commands/up/up.ts")).upCommand],
   open: ["open the page in a browser", async () => (await import("./commands/open.ts")).openCommand],
+  chat: [
+    "talk to an agent in this terminal; what reins alone does",
+    async () => (await import("./commands/chat/chat.ts")).chatCommand,
+  ],
   run: [
     "give an agent one task, in this terminal",
     async () => (await import("./commands/run/run.ts")).runCommand,
@@ -163,11 +167,21 @@ export async function run(args: readonly string[]): Promise<void> {
   process.exitCode = await resultOf(args);
 }
 
+const CHAT_FLAG = /^--(?:agent|cwd|mode|model|continue|resume|plain)(?:=|$)/;
+
+/** Without a command, flags of a conversation open one, and so does a terminal. */
+export function withCommand(args: readonly string[], isTerminal: boolean): readonly string[] {
+  const [first] = args;
+  const opens = first === undefined ? isTerminal : CHAT_FLAG.test(first);
+  return opens ? ["chat", ...args] : args;
+}
+
 async function resultOf(args: readonly string[]): Promise<number> {
   const invocation = newInvocation();
   try {
-    const program = await makeProgram(invocation, args);
-    await program.parseAsync(args, { from: "user" });
+    const given = withCommand(args, process.stdin.isTTY && process.stdout.isTTY);
+    const program = await makeProgram(invocation, given);
+    await program.parseAsync(given, { from: "user" });
     return invocation.exitCode;
   } catch (error) {
     // Commander has printed the error or the help.

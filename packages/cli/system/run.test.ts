@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { homeWith, stub, toy } from "./support/added-agents.ts";
-import type { OperatedHome } from "./support/operated-home.ts";
+import { OperatedHome } from "./support/operated-home.ts";
 import { packaged, packageRegistry } from "./support/package-registry.ts";
 import { type Reins, runReins } from "./support/reins.ts";
 
@@ -35,6 +35,35 @@ describe("reins run", () => {
     const args = ["run", "say one", "--agent", "stub", "--cwd", home.workspace];
     const { stdout } = await runReins(args, home.environment, "say two");
     expect(stdout).toBe("onetwo\n");
+  });
+
+  it("continues the last session of the folder and agent, or the one that is named", async () => {
+    const home = homeWith([stub]);
+    const sessionOf = async (...flags: string[]) => {
+      const reins = start(home, ["say one"], "--json", ...flags);
+      expect((await reins.ended).code).toBe(0);
+      const [first] = reins.log.flatMap(({ params }) => (params === undefined ? [] : [params]));
+      return String((first as { sessionId?: unknown }).sessionId);
+    };
+    const [first, other] = [await sessionOf(), await sessionOf()];
+    expect(other).not.toBe(first);
+    expect(await sessionOf("--continue")).toBe(other);
+    expect(await sessionOf("--resume", first.slice(0, 12))).toBe(first);
+    expect(await sessionOf("--continue")).toBe(first);
+    const none = await start(home, ["say one"], "--resume", "ffffffffffff").ended;
+    expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining("No session's id begins with") });
+  });
+
+  it("sets the model, or says that there is none of that name", async () => {
+    const home = new OperatedHome();
+    const run = (model: string) => home.run("run", "hello", "--cwd", home.workspace, "--model", model);
+    expect(await run("demo")).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("I am the demo model"),
+    });
+    const { code, stderr } = await run("nonesuch");
+    expect(code).toBe(1);
+    expect(stderr).toContain("nonesuch");
   });
 
   it("prints each message as a document, and the end", async () => {

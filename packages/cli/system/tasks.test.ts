@@ -40,5 +40,7 @@ test("work that was not done is not passed, and the table says what is wrong", a
   if (!task) throw new Error("there is no such task");
   const comparisons = await evaluateScripted([{ ...task, steps: [] }]);
   expect(comparisons[0]?.governed).toMatchObject({ isPassed: false, requests: 1, calls: 0 });
-  expect(evaluationTable(comparisons)).toMatch(/a setting +NO \/ NO .*Error/);
+  const [row] = evaluationTable(comparisons).rows;
+  expect(row?.slice(0, 2)).toEqual(["a setting", "NO / NO"]);
+  expect(row?.at(-1)).toContain("Error");
 });

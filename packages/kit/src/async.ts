@@ -1,3 +1,5 @@
+import { raceAbort } from "./abort.ts";
+
 /** Time. Production code gets the {@link systemClock}; tests pass a manual one. */
 export interface Clock {
   now(): Date;
@@ -13,11 +15,16 @@ export const systemClock: Clock = {
   now: () => new Date(),
   after(milliseconds, run) {
     const timer = setTimeout(run, Math.min(milliseconds, MAX_TIMER_MS));
-    // A browser's timer is a number, and keeps no process running.
-    Object(timer).unref?.();
+    unref(timer);
     return () => clearTimeout(timer);
   },
 };
+
+/** Has a timer not keep the process alive; those of browsers keep nothing alive. */
+function unref(timer: unknown): void {
+  if (typeof timer !== "object" || timer === null || !("unref" in timer)) return;
+  if (typeof timer.unref === "function") timer.unref();
+}
 
 type Timer = Pick<Clock, "after">;
 
@@ -54,21 +61,6 @@ export async function sleep(milliseconds: number, clock: Timer, signal: AbortSig
   await promise;
   signal.removeEventListener("abort", wake);
   cancel();
-}
-
-/** The result of a promise; rejects with the reason of the signal if that aborts first. */
-export async function raceAbort<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  // A promise that lost the race may still reject.
-  promise.catch(() => undefined);
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }
 
 /** Options of an inactivity timer. */

@@ -81,7 +81,8 @@ describe.each(said)("$dialect.name", ({ dialect, path, body }) => {
     expect(dialect.answers(path)).toBe(true);
     const { system, items, ...conversation } = readRequest(dialect, path, body);
     expect(system.trim()).toBe("Be good.");
-    expect(conversation).toEqual({ dialect: dialect.name, model: "m", streamed: true, tools: [tool] });
+    const usage = { input: 10, output: 5 };
+    expect(conversation).toEqual({ dialect: dialect.name, model: "m", streamed: true, tools: [tool], usage });
     expect(items).toEqual([
       { role: "user", text: "Write." },
       { role: "assistant", text: "", calls: ["write"] },

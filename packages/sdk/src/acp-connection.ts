@@ -1,6 +1,6 @@
 import { type ClientConnection, client, RequestError } from "@agentclientprotocol/sdk";
 import { type JsonObject, membersOf } from "@reins/acp";
-import { raceAbort } from "@reins/kit/async";
+import { raceAbort } from "@reins/kit/abort";
 import { ApiError, ConnectionError, InterruptedError } from "./errors.ts";
 import type { ApiOptions } from "./http.ts";
 import { elicitationOutcome, permissionOutcome, type QuestionHandlers } from "./questions.ts";
@@ -11,7 +11,12 @@ import { type ConversationEvent, eventIn } from "./session-events.ts";
 export type SessionListener = (event: ConversationEvent) => void | Promise<void>;
 
 /** Options of a connection. */
-export interface AcpOptions extends ApiOptions, QuestionHandlers {}
+export interface AcpOptions extends ApiOptions, QuestionHandlers {
+  /** Whether sessions also have the event `turn`, for the turns of other clients. */
+  readonly turns?: boolean | undefined;
+  /** Reports that the connection is open, or that it broke and is being resumed. */
+  readonly onState?: ((isOpen: boolean) => void) | undefined;
+}
 
 /** One connection of the official SDK over `/v1/rpc`, shared by all sessions of a client. */
 export class AcpConnection {
@@ -107,7 +112,7 @@ function asReceived(params: unknown): unknown {
   return params;
 }
 
-function initialization({ onElicitation }: QuestionHandlers): JsonObject {
+function initialization({ onElicitation, turns }: AcpOptions): JsonObject {
   return {
     protocolVersion: 1,
     clientInfo: { name: "reins-sdk", title: "Reins SDK", version: "0.1.0" },
@@ -115,6 +120,7 @@ function initialization({ onElicitation }: QuestionHandlers): JsonObject {
       ...(onElicitation && { elicitation: { form: {}, url: {} } }),
       session: { notices: {}, compaction: {}, configOptions: {} },
     },
+    ...(turns && { _meta: { reins: { turns } } }),
   };
 }
 

@@ -22,6 +22,8 @@ export interface RpcStreamOptions extends ApiOptions {
    * read when its promise settles.
    */
   readonly intercept?: ((message: JsonObject) => boolean | Promise<boolean>) | undefined;
+  /** Reports that the stream is open, or that it broke and is being resumed. */
+  readonly onState?: ((isOpen: boolean) => void) | undefined;
 }
 
 /**
@@ -206,6 +208,7 @@ class RpcTransport {
   #setOpen(isOpen: boolean): void {
     if (isOpen === this.#isOpen) return;
     this.#isOpen = isOpen;
+    if (!this.#closed.signal.aborted) this.#options.onState?.(isOpen);
     if (isOpen) this.#open.resolve();
     else this.#open = Promise.withResolvers();
   }

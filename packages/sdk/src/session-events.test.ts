@@ -40,6 +40,14 @@ describe("an event", () => {
       { method: "_reins/gap", params: { sessionId: "s", reason: "lost" } },
       { type: "gap", reason: "lost" },
     ],
+    [
+      { method: "_reins/session/turn", params: { sessionId: "s", state: "running" } },
+      { type: "turn", state: "running", stopReason: undefined },
+    ],
+    [
+      { method: "_reins/session/turn", params: { sessionId: "s", state: "idle", stopReason: "cancelled" } },
+      { type: "turn", state: "idle", stopReason: "cancelled" },
+    ],
     [{ method: "_sandboxagent/session/ended", params: { sessionId: "s" } }, { type: "session_ended" }],
   ])("of %j is %j", (message, event) => {
     expect(eventIn(message)).toMatchObject({ sessionId: "s", event });

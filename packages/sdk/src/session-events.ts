@@ -41,6 +41,8 @@ export type ConversationEvent =
   | { readonly type: "plan"; readonly plan: UpdateOf<"plan">; readonly update: JsonObject }
   /** Any other update, also of a kind that this version does not know. */
   | { readonly type: "update"; readonly kind: string; readonly update: JsonObject }
+  /** A turn of another client began or ended, or the state at the beginning; only with the option `turns`. */
+  | { readonly type: "turn"; readonly state: "running" | "idle"; readonly stopReason: string | undefined }
   /** Messages that are no longer stored. */
   | { readonly type: "gap"; readonly reason: string }
   /** The session ended permanently. */
@@ -54,6 +56,14 @@ export function eventIn({
   const { sessionId, kind, update } = updateIn(params);
   if (sessionId === undefined) return undefined;
   if (method === "session/update" && kind !== undefined) return { sessionId, event: eventOf(kind, update) };
+  if (method === "_reins/session/turn") {
+    const { state, stopReason } = membersOf(params);
+    const reason = typeof stopReason === "string" ? stopReason : undefined;
+    return {
+      sessionId,
+      event: { type: "turn", state: state === "running" ? "running" : "idle", stopReason: reason },
+    };
+  }
   if (method === "_reins/gap")
     return { sessionId, event: { type: "gap", reason: String(membersOf(params).reason) } };
   if (method === "_sandboxagent/session/ended") return { sessionId, event: { type: "session_ended" } };

@@ -1,7 +1,7 @@
 import type { McpServer } from "@agentclientprotocol/sdk";
 import { type JsonObject, membersOf, readResult, SANDBOX, updateIn } from "@reins/acp";
 import { type Session as SessionRecord, sessionOperations } from "@reins/api";
-import { raceAbort } from "@reins/kit/async";
+import { raceAbort } from "@reins/kit/abort";
 import { AcpConnection, type AcpOptions } from "./acp-connection.ts";
 import { ConnectionError } from "./errors.ts";
 import { EventQueue } from "./event-queue.ts";
@@ -194,6 +194,11 @@ export class Session {
   /** Changes the mode. */
   async setMode(modeId: string, { signal }: Abortable = {}): Promise<void> {
     await this.#request("session/set_mode", { modeId }, signal);
+  }
+
+  /** Changes the model of an agent that lists its models apart from other settings. */
+  async setModel(modelId: string, { signal }: Abortable = {}): Promise<void> {
+    await this.#request("session/set_model", { modelId }, signal);
   }
 
   /** Changes a setting, such as the model. */

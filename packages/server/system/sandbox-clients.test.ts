@@ -343,12 +343,15 @@ describe("the routes of Sandbox Agent", () => {
     const served = await serve();
     const sizes = [11, 12, 13];
     const start = async (rows: number) => {
-      const body = { command: "/bin/sh", args: ["-c", "sleep 1; stty size"], tty: true };
+      const go = join(home().workspace, `resized-${rows}`);
+      const line = `while [ ! -e ${go} ]; do sleep 0.1; done; stty size`;
+      const body = { command: "/bin/sh", args: ["-c", line], tty: true };
       const { id } = Object((await served.ask("POST", "/v1/processes", { body })).body);
       const resized = await served.ask("POST", `/v1/processes/${id}/terminal/resize`, {
         body: { cols: 91, rows },
       });
       expect(resized.status).toBe(200);
+      await writeFile(go, "");
       const shown = async () => {
         const { entries } = Object((await served.ask("GET", `/v1/processes/${id}/logs`)).body);
         return Buffer.concat(

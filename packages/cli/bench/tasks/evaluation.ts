@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { type JsonObject, membersOf } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
 import { reply, type Script, ScriptedModel, say } from "@reins/scripted-model";
-import { table } from "../../../../scripts/table.ts";
+import type { PrintedTable } from "../../../../scripts/bench/bench.ts";
 import {
   bareClient,
   governedClient,
@@ -66,7 +66,7 @@ export async function evaluateScripted(tasks: readonly Task[]): Promise<readonly
       ANTHROPIC_BASE_URL: url,
       REINS_MODEL: "anthropic:scripted",
     },
-    // A round price, so that the cost can be compared and is nobody's.
+    // A round price, of no real model.
     prices: { scripted: { input: 1, output: 10 } },
   });
 }
@@ -141,7 +141,7 @@ async function faultIn({ check }: Task, cwd: string): Promise<string | undefined
 }
 
 /** The table of an evaluation: what each task took, governed and, behind the slash, not governed. */
-export function evaluationTable(comparisons: readonly Comparison[]): string {
+export function evaluationTable(comparisons: readonly Comparison[]): PrintedTable {
   const both = ({ governed, bare }: Comparison, figure: (attempt: Attempt) => string) =>
     `${figure(governed)} / ${figure(bare)}`;
   const rows = comparisons.map((each) => [
@@ -154,14 +154,9 @@ export function evaluationTable(comparisons: readonly Comparison[]): string {
     String(each.governed.asks),
     each.governed.fault ?? each.bare.fault ?? "",
   ]);
-  return table(["task", "passed", "requests", "calls", "tokens", "dollars", "asks", "fault"], rows, [
-    "left",
-    "left",
-    "right",
-    "right",
-    "right",
-    "right",
-    "right",
-    "left",
-  ]);
+  return {
+    heading: ["task", "passed", "requests", "calls", "tokens", "dollars", "asks", "fault"],
+    rows,
+    alignments: ["left", "left", "right", "right", "right", "right", "right", "left"],
+  };
 }

@@ -106,12 +106,12 @@ export class ApiClient {
 
   /** The server that listens on a socket of this machine. */
   static over(socket: string): ApiClient {
-    return new ApiClient({ address: socket, fetch: fetchBy({ socketPath: socket }) });
+    return new ApiClient({ address: socket, fetch: fetchOver({ socketPath: socket }) });
   }
 
   /** The server at an address. */
   static at({ url, token }: { readonly url: URL; readonly token: string | undefined }): ApiClient {
-    return new ApiClient({ address: url.href.replace(/\/$/, ""), url, token, fetch: fetchBy({}) });
+    return new ApiClient({ address: url.href.replace(/\/$/, ""), url, token, fetch: fetchOver({}) });
   }
 
   /** Calls an operation and parses its response. */
@@ -176,7 +176,7 @@ export class ApiClient {
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** A `fetch` that also speaks over Unix sockets and to every port, and keeps no connection; the platform's does neither. */
-function fetchBy(where: { readonly socketPath?: string }) {
+export function fetchOver(where: { readonly socketPath?: string }) {
   return async (url: string, { method, headers, body, signal }: FetchRequest): Promise<Response> => {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const send = url.startsWith("https:") ? overHttps : overHttp;
@@ -185,9 +185,12 @@ function fetchBy(where: { readonly socketPath?: string }) {
     const answer = await promise;
     const status = answer.statusCode ?? 0;
     if (WITHOUT_BODY.has(status)) answer.resume();
+    const received = Object.entries(answer.headersDistinct).flatMap(([name, values = []]) =>
+      values.map((value): [string, string] => [name, value]),
+    );
     return new Response(WITHOUT_BODY.has(status) ? null : ReadableStream.from(answer), {
       status,
-      headers: { "content-type": answer.headers["content-type"] ?? "" },
+      headers: received,
     });
   };
 }

@@ -2,7 +2,7 @@ import { CliError } from "../errors.ts";
 import { homeFolder, operatorSocketIn } from "../home.ts";
 import { hasDatabase } from "../home-database.ts";
 import { noLedger } from "../ledger/ledger-error.ts";
-import { noticeOnStderr } from "../output.ts";
+import { type Notice, noticeOnStderr } from "../output.ts";
 import { isLoopback } from "../serving/address.ts";
 import { isServed } from "../serving/listen.ts";
 import { readTokens } from "../serving/tokens.ts";
@@ -63,6 +63,15 @@ export function resolveServer(
   return { home: homeFolder(home, environment) };
 }
 
+/** Reports a token that is sent unencrypted to another machine. */
+export function noticeUnencrypted(
+  { url, token }: { readonly url: URL; readonly token: string | undefined },
+  notice: Notice,
+): void {
+  if (url.protocol === "http:" && token !== undefined && !isLoopback(url.hostname))
+    notice(`The token is sent unencrypted to ${url.host}.`);
+}
+
 function oneToken(flag: string | undefined, environment: NodeJS.ProcessEnv): string | undefined {
   const tokens = readTokens(flag === undefined ? [] : [flag], environment);
   if (tokens.length <= 1) return tokens[0];
@@ -96,8 +105,7 @@ export async function withClient<Result>(
 ): Promise<Result> {
   const server = resolveServer(flags, process.env);
   if (server.url) {
-    if (server.url.protocol === "http:" && server.token !== undefined && !isLoopback(server.url.hostname))
-      noticeOnStderr(flags.json)(`The token is sent unencrypted to ${server.url.host}.`);
+    noticeUnencrypted(server, noticeOnStderr(flags.json));
     return use(ApiClient.at(server));
   }
   const { home } = server;

@@ -59,6 +59,8 @@ async function openInProcess(home: string, agent: string, log: Log): Promise<Age
 interface HeldHome {
   readonly hosting: Hosting;
   readonly harness: Harness;
+  /** Resolves when the operator's API is served, or could not be. */
+  readonly served: Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -72,7 +74,7 @@ export async function openHeldHome(home: string, log: Log): Promise<HeldHome> {
   // It listens before a user can read a question.
   const operator = serveOperatorSocket(home, { harness, hosting }, log);
   return {
-    ...{ hosting, harness },
+    ...{ hosting, harness, served: operator },
     close: async () => {
       await (await operator).close();
       await opened.close();

@@ -216,8 +216,8 @@ export class SessionFolders {
   }
 
   /**
-   * Where given folders really lie. One that lies in another that was given is not followed out of that: whoever works
-   * there can put a link in its place.
+   * Where given folders really lie. One that lies in another that was given is not followed out of that: a program that
+   * works there can put a link in its place.
    */
   async #rootsIn(given: readonly string[]): Promise<readonly string[]> {
     const { workspace = [], tenants = {} } = this.#options;

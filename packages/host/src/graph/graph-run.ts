@@ -81,7 +81,7 @@ const NEXT: Readonly<Record<RunPhase, readonly RunPhase[]>> = {
 };
 
 /** How a run ended. */
-export interface RunEnd {
+interface RunEnd {
   readonly status: Status;
   readonly endedAt: string;
   readonly reason?: string | undefined;

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { text as readAll } from "node:stream/consumers";
-import { type Channel, CODE, Peer, RpcError, readResult, updateIn } from "@reins/acp";
+import { type Channel, CODE, Peer, RpcError, readResult, sandboxMeta, updateIn } from "@reins/acp";
 import { command, homeInput } from "../../command.ts";
 import { CliError, EXIT, type ExitCode } from "../../errors.ts";
 import { requireFolder } from "../../files.ts";
@@ -13,6 +13,7 @@ import { logLevel, openLog } from "../../log.ts";
 import { noticeOnStderr } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 import { watchForStop } from "../../serving/stop.ts";
+import { choiceNamed, sessionSettings } from "../../terminal/settings.ts";
 import { COLOURED, PLAIN, type Question, questionText, Rendering } from "./rendering.ts";
 
 /** Runs one prompt and shows its progress. */
@@ -25,6 +26,9 @@ export const runCommand = command({
     agent: ["--agent <id>", "the agent; see reins agents list", { default: ["native"] }],
     cwd: ["--cwd <folder>", "where it works (default: here)"],
     mode: ["--mode <mode>", "the mode of the session"],
+    model: ["--model <model>", "the model of the session"],
+    continue: ["--continue", "continue the last session in this folder, with that agent"],
+    resume: ["--resume <id>", "continue a session, by its id or the beginning of it"],
     home: homeInput("the home folder (default: reins in the user's data folder)"),
     json: ["--json", "one JSON document for each message"],
   },
@@ -32,6 +36,7 @@ export const runCommand = command({
     'reins run "what is in this folder?" --agent claude',
     'git diff | reins run "review this change" --agent codex',
     'reins run "tidy up" --agent claude --cwd ~/project --mode plan',
+    'reins run "and now the tests" --continue --model demo',
   ],
   codes: {
     done: "the turn ended",
@@ -39,7 +44,9 @@ export const runCommand = command({
     usage: "wrong usage",
     taken: "another process holds the home",
   },
-  async run({ prompt, home, cwd = ".", agent, mode, json = false }, { verbose, notice }) {
+  async run(given, { verbose, notice }) {
+    const { prompt, home, cwd = ".", agent, mode, model, resume, json = false } = given;
+
     const text = process.stdin.isTTY ? prompt : `${prompt}\n\n${await readAll(process.stdin)}`.trim();
     if (text.trim() === "")
       throw new CliError("The prompt is empty.", { next: 'Give a prompt: reins run "…"' });
@@ -50,7 +57,8 @@ export const runCommand = command({
     const agents = await openAgentChannel(home, agent, log);
     const stop = watchForStop();
     try {
-      const task = new Task(agents.channel, { agent, cwd: resolve(cwd), mode, json });
+      const from = resume ?? (given.continue ? LATEST : undefined);
+      const task = new Task(agents.channel, { agent, cwd: resolve(cwd), mode, model, from, json });
       return { exitCode: await task.run(text, stop.requested) };
     } catch (error) {
       throw agentError(error, agent, entry);
@@ -65,8 +73,13 @@ interface TaskOptions {
   readonly agent: string;
   readonly cwd: string;
   readonly mode: string | undefined;
+  readonly model: string | undefined;
+  /** The session to continue: its id, the beginning of it, or the last one. */
+  readonly from: string | typeof LATEST | undefined;
   readonly json: boolean;
 }
+
+const LATEST = Symbol("the last session");
 
 class Task {
   readonly #options: TaskOptions;
@@ -83,11 +96,11 @@ class Task {
   }
 
   async run(text: string, stop: Promise<unknown>): Promise<ExitCode> {
-    const { agent, mode, cwd } = this.#options;
+    const { agent, mode, model } = this.#options;
     const _meta = { reins: { agent } };
     await this.#peer.request("initialize", { protocolVersion: 1, clientCapabilities: {}, _meta });
-    const begun = await this.#peer.request("session/new", { cwd, mcpServers: [], _meta });
-    const { sessionId } = readResult("session/new", begun);
+    const { sessionId, settings } = await this.#open();
+    if (model !== undefined) await this.#setModel(sessionId, settings, model);
     if (mode !== undefined) await this.#peer.request("session/set_mode", { sessionId, modeId: mode });
     let stopped = false;
     const cancel = () => {
@@ -105,6 +118,57 @@ class Task {
     if (reason === "end_turn") return EXIT.done;
     noticeOnStderr(this.#options.json)(`The turn ended with: ${printableLine(reason)}`);
     return EXIT.failed;
+  }
+
+  /** Begins a session or continues one. */
+  async #open(): Promise<{ readonly sessionId: string; readonly settings: unknown }> {
+    const { agent, cwd, from } = this.#options;
+    if (from !== undefined) {
+      const sessionId = await this.#earlier(from);
+      return { sessionId, settings: await this.#peer.request("session/resume", { sessionId }) };
+    }
+    const _meta = { reins: { agent } };
+    const settings = await this.#peer.request("session/new", { cwd, mcpServers: [], _meta });
+    return { sessionId: String(readResult("session/new", settings).sessionId), settings };
+  }
+
+  /** The session of this folder and agent that was used last, or the one whose id begins so. */
+  async #earlier(from: string | typeof LATEST): Promise<string> {
+    const { agent, cwd } = this.#options;
+    const next = "To see them: reins, then /sessions.";
+    const found: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = readResult(
+        "session/list",
+        await this.#peer.request("session/list", cursor ? { cursor } : {}),
+      );
+      for (const session of page.sessions) {
+        const { sessionId = "" } = session;
+        const { agent: whose } = sandboxMeta(session);
+        if (from === LATEST ? session.cwd === cwd && whose === agent : sessionId.startsWith(from))
+          found.push(sessionId);
+      }
+      cursor = page.nextCursor;
+    } while (cursor !== undefined && (from !== LATEST || found.length === 0));
+    const [first] = found;
+    if (first === undefined)
+      throw new CliError(
+        from === LATEST ? `${agent} has no session in ${cwd}.` : `No session's id begins with ${from}.`,
+        { next, exitCode: EXIT.failed },
+      );
+    if (from !== LATEST && found.length > 1 && !found.includes(from))
+      throw new CliError(`Several sessions' ids begin with ${from}.`, { next });
+    return from !== LATEST && found.includes(from) ? from : first;
+  }
+
+  /** Sets the model as the agent offers it: as a setting, or by the method for it. */
+  async #setModel(sessionId: string, given: unknown, word: string): Promise<void> {
+    const setting = sessionSettings(given, []).find(({ category }) => category === "model");
+    const value = setting && choiceNamed(setting, word);
+    if (setting?.kind === "option" && value !== undefined)
+      await this.#peer.request("session/set_config_option", { sessionId, configId: setting.id, value });
+    else await this.#peer.request("session/set_model", { sessionId, modelId: value ?? word });
   }
 
   #take(method: string, params: unknown): void {

@@ -1,0 +1,196 @@
+import type { Approval, ShownApproval } from "@reins/api";
+import { errorMessage } from "@reins/kit";
+import {
+  ApiError,
+  type ApprovalDecision,
+  type ApprovalsClient,
+  type PermissionAnswer,
+  type PermissionRequest,
+} from "@reins/sdk";
+import { answerWords, quorumWords } from "../commands/approvals/words.ts";
+import type { AskedQuestion, NoteTone, TerminalEvent } from "./state.ts";
+
+/** A key pressed sooner after the question was shown is not meant for it. */
+const SETTLE_MS = 700;
+/** Keys in quicker succession are typing, or a paste. */
+const QUIET_MS = 150;
+const RETRY_MS = 1_000;
+
+interface QuestionsOptions {
+  readonly approvals: () => Pick<ApprovalsClient, "get" | "answer">;
+  readonly dispatch: (event: TerminalEvent) => void;
+  /** Whether the question belongs to the session that is shown. */
+  readonly isShown: (session: string) => boolean;
+  readonly now: () => Date;
+  readonly wait: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+}
+
+interface OpenQuestion {
+  readonly question: AskedQuestion;
+  readonly resolve: (answer: PermissionAnswer) => void;
+}
+
+/**
+ * The questions of agents, each with what its answer binds. An answer goes to the server's API, so that it is reported
+ * as what became of it.
+ */
+export class AskedQuestions {
+  readonly #options: QuestionsOptions;
+  readonly #open = new Map<string, OpenQuestion>();
+  /** The question that was drawn last, and when. */
+  #shown: { readonly key: string; readonly at: number } | undefined;
+  #lastKey = 0;
+  #answering: string | undefined;
+
+  constructor(options: QuestionsOptions) {
+    this.#options = options;
+  }
+
+  /** Asks, until this terminal or another client answers. What the server does not show is left to others. */
+  readonly ask = async (request: PermissionRequest): Promise<PermissionAnswer> => {
+    const { signal, sessionId } = request;
+    const approval =
+      request.approval === undefined ? undefined : await this.#approval(request.approval, signal);
+    if (!approval || signal.aborted) return undefined;
+    const question: AskedQuestion = {
+      key: approval.id,
+      session: sessionId,
+      call: request.call.toolCallId,
+      approval,
+    };
+    const { promise, resolve } = Promise.withResolvers<PermissionAnswer>();
+    this.#open.set(question.key, { question, resolve });
+    signal.addEventListener("abort", () => void this.#settledElsewhere(question), { once: true });
+    const { dispatch, isShown } = this.#options;
+    if (isShown(sessionId)) dispatch({ type: "asked", question });
+    else
+      dispatch({
+        type: "note",
+        tone: "warn",
+        text: `Another session asks for permission: /resume ${sessionId.slice(0, 8)}`,
+      });
+    return promise;
+  };
+
+  /** Asks again what a session asked while another was shown. */
+  askAgain(session: string): void {
+    for (const { question } of this.#open.values())
+      if (question.session === session) this.#options.dispatch({ type: "asked", question });
+  }
+
+  /** Notes that a question is on the screen. */
+  wasShown(key: string): void {
+    if (this.#shown?.key !== key) this.#shown = { key, at: this.#time };
+  }
+
+  /** Whether a key counts for the question: it was shown for a while, and the person does not type. */
+  counts(key: string): boolean {
+    const now = this.#time;
+    const isQuiet = now - this.#lastKey >= QUIET_MS;
+    return isQuiet && this.#shown?.key === key && now - this.#shown.at >= SETTLE_MS;
+  }
+
+  /** Notes that a key was pressed. */
+  pressed(): void {
+    this.#lastKey = this.#time;
+  }
+
+  /** Whether a question was on the screen at a time. */
+  wasShownBefore(key: string, time: number): boolean {
+    return this.#shown?.key === key && this.#shown.at <= time;
+  }
+
+  async answer({ key }: AskedQuestion, decision: ApprovalDecision, note?: string): Promise<void> {
+    if (this.#answering === key) return;
+    this.#answering = key;
+    const { approvals, dispatch } = this.#options;
+    try {
+      const { state, ...approval } = await approvals().answer(
+        key,
+        decision,
+        note === undefined ? {} : { note },
+      );
+      this.#close(key);
+      if (state === "pending") this.#settled(key, `Noted: ${quorumWords(approval)}.`, "note");
+      else if (state === "denied") this.#settled(key, "Denied.", "bad");
+      else this.#settled(key, ALLOWED[decision], "good");
+    } catch (error) {
+      dispatch({ type: "note", tone: "bad", text: `Not answered: ${errorMessage(error)}` });
+      const known = await approvals()
+        .get(key)
+        .catch(() => undefined);
+      if (known && known.state !== "pending") this.#reportElsewhere(known);
+    } finally {
+      this.#answering = undefined;
+    }
+  }
+
+  /** Leaves a question to others. */
+  putOff({ key }: AskedQuestion): void {
+    const { dispatch } = this.#options;
+    dispatch({ type: "put_off", key });
+    dispatch({
+      type: "note",
+      tone: "note",
+      text: `Left open: /questions, or reins approvals approve ${key}`,
+    });
+  }
+
+  /** Another client answered, or the agent no longer waits. */
+  async #settledElsewhere({ key }: AskedQuestion): Promise<void> {
+    const known = await this.#options
+      .approvals()
+      .get(key)
+      .catch(() => undefined);
+    if (!this.#open.has(key) || this.#answering === key) return;
+    if (known) this.#reportElsewhere(known);
+    else {
+      this.#close(key);
+      this.#settled(key, "No longer asked.", "note");
+    }
+  }
+
+  #reportElsewhere(approval: ShownApproval): void {
+    const { id, state } = approval;
+    this.#close(id);
+    const answer = "withheld" in approval ? undefined : approval.answers.at(-1);
+    this.#settled(
+      id,
+      answer ? `Answered elsewhere: ${answerWords(answer)}` : `No longer asked: ${state}.`,
+      "note",
+    );
+  }
+
+  #settled(key: string, note: string, tone: NoteTone): void {
+    this.#options.dispatch({ type: "settled", key, note, tone });
+  }
+
+  #close(key: string): void {
+    this.#open.get(key)?.resolve(undefined);
+    this.#open.delete(key);
+  }
+
+  /** The approval, if this client may see it. Waits for a server that does not answer. */
+  async #approval(id: string, signal: AbortSignal): Promise<Approval | undefined> {
+    while (!signal.aborted) {
+      try {
+        const approval = await this.#options.approvals().get(id);
+        return "withheld" in approval ? undefined : approval;
+      } catch (error) {
+        if (error instanceof ApiError) return undefined;
+        await this.#options.wait(RETRY_MS, signal);
+      }
+    }
+    return undefined;
+  }
+
+  get #time(): number {
+    return this.#options.now().getTime();
+  }
+}
+
+const ALLOWED: Readonly<Record<ApprovalDecision, string>> = {
+  allow_once: "Allowed once.",
+  allow_always: "Allowed, and always from now on: reins approvals grants",
+  deny: "Allowed.",
+};

@@ -34,9 +34,9 @@ import {
 } from "../../packages/policy/src/facts/path/places.ts";
 import { givenPath } from "../../packages/policy/src/facts/path/resolve.ts";
 import { isPlainAwk, isPlainSed } from "../../packages/policy/src/facts/shell/programs/editors.ts";
-import { patchFindings } from "../../packages/policy/src/facts/tool/patch.ts";
 import {
   loadToolTables,
+  patchFindings,
   readArgumentText,
   readToolCall,
   textsIn,

@@ -56,7 +56,16 @@ export {
 } from "./ledger.ts";
 export { boardOperations, MailMessage, mailboxOperations } from "./mailbox.ts";
 export { MemoryFact, memoryOperations } from "./memory.ts";
-export { auditOperations, metricsOperations, Overview } from "./metrics.ts";
+export {
+  auditOperations,
+  LoggedRequest,
+  metricsOperations,
+  Overview,
+  RequestPage,
+  WireEnvelope,
+  WirePage,
+  wireOperations,
+} from "./metrics.ts";
 export { openApi } from "./openapi.ts";
 export { type OpenCodePrompt, type OpenCodePromptPart, opencodeOperations } from "./opencode.ts";
 export {
@@ -107,4 +116,3 @@ export {
   skillOperations,
 } from "./skills.ts";
 export { mcpOperations, SessionTool, SessionTools, ToolPin, toolOperations } from "./tools.ts";
-export { LoggedRequest, RequestPage, WireEnvelope, WirePage, wireOperations } from "./wire.ts";

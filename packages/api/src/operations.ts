@@ -9,7 +9,7 @@ import { killOperations } from "./kill.ts";
 import { ledgerOperations } from "./ledger.ts";
 import { boardOperations, mailboxOperations } from "./mailbox.ts";
 import { memoryOperations } from "./memory.ts";
-import { auditOperations, metricsOperations } from "./metrics.ts";
+import { auditOperations, metricsOperations, wireOperations } from "./metrics.ts";
 import { opencodeOperations } from "./opencode.ts";
 import type { Operation } from "./operation.ts";
 import { policyOperations, rosterOperations } from "./policy.ts";
@@ -19,7 +19,6 @@ import { commandOperations, configOperations, sandboxAcpOperations } from "./san
 import { sessionOperations } from "./sessions.ts";
 import { skillOperations } from "./skills.ts";
 import { mcpOperations, toolOperations } from "./tools.ts";
-import { wireOperations } from "./wire.ts";
 
 /** The operations under `/v1` that need no agents. */
 export const operations: readonly Operation[] = [

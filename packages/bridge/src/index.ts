@@ -13,7 +13,6 @@ export {
 export { Idleness, MOST_MESSAGE_BYTES, type Wake, wakeOf } from "./idleness.ts";
 export { type Memory, StoredMemory, VolatileMemory } from "./memory.ts";
 export { itemSearch, searchItems } from "./search/bm25.ts";
-export { type Embed, type EmbeddingEndpoint, embedderFor } from "./search/embedding-search.ts";
 export {
   type DeferralSettings,
   divideTools,
@@ -26,6 +25,9 @@ export {
 } from "./search/tool-index.ts";
 export {
   type AskHost,
+  type Embed,
+  type EmbeddingEndpoint,
+  embedderFor,
   type FoundTools,
   type SearchStrategy,
   searchTools,

@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { LoopbackServer } from "@reins/kit";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { embedderFor } from "../src/search/embedding-search.ts";
 import { ToolIndex } from "../src/search/tool-index.ts";
-import { searchTools } from "../src/search/tool-search.ts";
+import { embedderFor, searchTools } from "../src/search/tool-search.ts";
 
 const TOOLS = [
   { name: "play_song", source: "music", description: "Plays a song", parameters: null },

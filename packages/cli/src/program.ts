@@ -71,7 +71,10 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: () => P
     "send messages to agents, and read their messages",
     async () => (await import("./commands/mailbox.ts")).mailboxCommand,
   ],
-  board: ["read and write the shared board", async () => (await import("./commands/board.ts")).boardCommand],
+  board: [
+    "read and write the shared board",
+    async () => (await import("./commands/mailbox.ts")).boardCommand,
+  ],
   memory: [
     "read and change the memory of the native agent",
     async () => (await import("./commands/memory.ts")).memoryCommand,

@@ -1,10 +1,14 @@
 export { ProcessError, SandboxError } from "./errors.ts";
 export { PrivateHome } from "./home/private-home.ts";
 export { KillJournal, killJournalIn, type UnrecordedKill } from "./kill/journal.ts";
-export { type Killed, KillSwitch } from "./kill/kill-switch.ts";
+export {
+  type Killed,
+  KillSwitch,
+  type LiveProcess,
+  ProcessRegistry,
+  type ProcessRoot,
+} from "./kill/kill-switch.ts";
 export { KillOrder, KillReport } from "./kill/order.ts";
-export type { LiveProcess, ProcessRoot } from "./kill/process-registry.ts";
-export { ProcessRegistry } from "./kill/process-registry.ts";
 export {
   AgentProcess,
   KeptOutput,
@@ -15,8 +19,7 @@ export {
 } from "./process/agent-process.ts";
 export { Owner } from "./process/owner.ts";
 export { homePrefix, type Mark, type MemoryUse, memoryOf } from "./process/process-table.ts";
-export type { Launch } from "./process/spawn.ts";
-export { type Spawned, spawnMarked } from "./process/spawn.ts";
+export { type Launch, type Spawned, spawnMarked } from "./process/spawn.ts";
 export { Family } from "./process/sweep.ts";
 export { inTerminal, resizeTerminal, type TerminalSize } from "./process/terminal.ts";
 export {

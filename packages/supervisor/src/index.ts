@@ -85,8 +85,14 @@ export { lifecycleDraft, resultDraft, UNGATED } from "./record/outcomes.ts";
 export { sessionKey } from "./record/record.ts";
 export { scrubbed, Vault, VaultError, type VaultErrorCode } from "./record/vault.ts";
 export type { RedactingStream } from "./redaction/redacting-stream.ts";
-export { type Ending, type Redact, Redactor, type RedactorOptions, redact } from "./redaction/redactor.ts";
-export { looksSecret } from "./redaction/secret-words.ts";
+export {
+  type Ending,
+  looksSecret,
+  type Redact,
+  Redactor,
+  type RedactorOptions,
+  redact,
+} from "./redaction/redactor.ts";
 export { type Update, UpdateRedactor, type UpdateRedactorOptions } from "./redaction/update-redactor.ts";
 export type { Report, ReportKind } from "./reports/tables.ts";
 export { type RunListener, Runs, readReport } from "./runs/runs.ts";

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
-import { toHex } from "../src/bytes.ts";
-import { blake3, leafHash } from "../src/hashes.ts";
+import { blake3, leafHash, toHex } from "../src/bytes.ts";
 import { CompactRange } from "../src/tree.ts";
 import { attestation, type ExportLine, jcs, ORIGIN } from "../test/ledger-maker.ts";
 import { Signer } from "../test/signer.ts";

@@ -1,7 +1,6 @@
 import { blake3 as noble } from "@noble/hashes/blake3.js";
 import { describe, expect, it } from "vitest";
-import { toHex } from "./bytes.ts";
-import { blake3, blake3Stream } from "./hashes.ts";
+import { blake3, blake3Stream, toHex } from "./bytes.ts";
 
 function pattern(length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, index) => index % 251);

@@ -1,7 +1,6 @@
-import { type Bytes, fromBase64, toHex, utf8 } from "./bytes.ts";
+import { type Bytes, blake3, fromBase64, toHex, utf8 } from "./bytes.ts";
 import { type Content, type Entry, isAttested, SYSTEM } from "./entry/entry.ts";
 import { type Attestation, isAttestation } from "./entry/proof.ts";
-import { blake3 } from "./hashes.ts";
 import { isObject } from "./json/parse.ts";
 import { fits, KEY_ID, literal, mismatches, type Shape, TEXT } from "./json/shape.ts";
 import type { Complaint } from "./report.ts";

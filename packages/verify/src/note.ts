@@ -1,6 +1,5 @@
 import { sha256 } from "@noble/hashes/sha2.js";
-import { type Bytes, concat, fromBase64, toHex, utf8 } from "./bytes.ts";
-import { HASH_LENGTH } from "./hashes.ts";
+import { type Bytes, concat, fromBase64, HASH_LENGTH, toHex, utf8 } from "./bytes.ts";
 import { VerifyError } from "./report.ts";
 import { webCrypto } from "./signature.ts";
 import type { TreeHead } from "./tree.ts";

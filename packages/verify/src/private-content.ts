@@ -1,5 +1,4 @@
-import { toHex } from "./bytes.ts";
-import { blake3, blake3Stream } from "./hashes.ts";
+import { blake3, blake3Stream, toHex } from "./bytes.ts";
 import type { JsonObject, JsonValue } from "./json/parse.ts";
 import { COUNT, DIGEST, fits, OBJECT, type Shape } from "./json/shape.ts";
 import type { Complaint, Findings, Location } from "./report.ts";

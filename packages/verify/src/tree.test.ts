@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { consistencyProof, inclusionProof, treeRoot } from "../test/merkle.ts";
-import { toHex } from "./bytes.ts";
-import { leafHash } from "./hashes.ts";
+import { leafHash, toHex } from "./bytes.ts";
 import { CompactRange, isConsistent, rootFromInclusion } from "./tree.ts";
 
 /** The eight leaves that implementations of Certificate Transparency test with, and the roots of 0 to 8 of them. */

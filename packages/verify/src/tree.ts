@@ -1,5 +1,4 @@
-import { sameBytes } from "./bytes.ts";
-import { emptyRoot, nodeHash } from "./hashes.ts";
+import { emptyRoot, nodeHash, sameBytes } from "./bytes.ts";
 
 /** A growing RFC 6962 tree of which only the roots of its full subtrees are kept: as many as its size has set bits. */
 export class CompactRange {

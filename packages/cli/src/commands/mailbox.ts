@@ -1,4 +1,4 @@
-import { type MailMessage, mailboxOperations } from "@reins/api";
+import { boardOperations, type MailMessage, mailboxOperations } from "@reins/api";
 import { idByPrefix } from "../client/id-prefix.ts";
 import { operationCommand } from "../client/operation-command.ts";
 import { group } from "../command.ts";
@@ -11,11 +11,11 @@ const SHOWN_ID = 12;
 /** `read` finds a message among so many of the newest. */
 const MAX_SEARCHED = 1_000;
 
-const DESCRIPTION =
+const MAILBOX =
   "The messages between agents, from agent-mailbox.jsonl. An agent gets new ones with its next turn; the heartbeat of " +
   "reins up wakes a standing agent for them.";
 
-export const mailboxCommand = group(DESCRIPTION, {
+export const mailboxCommand = group(MAILBOX, {
   send: operationCommand({
     operation: mailboxOperations.sendMail,
     summary: "send a message to an agent",
@@ -110,3 +110,33 @@ function describeMessage({ id, from, to, subject, body, timestamp }: MailMessage
   const lines = head.map(([name, text]) => `${name.padEnd(8)} ${printableLine(text)}`);
   return `${lines.join("\n")}\n\n${printable(body)}\n`;
 }
+
+const BOARD =
+  "The board of people and agents: board.md. Agents get its last lines. Agents that are not on the roster may ask " +
+  "there to be added; a person decides, with reins roster add.";
+
+export const boardCommand = group(BOARD, {
+  show: operationCommand({
+    operation: boardOperations.showBoard,
+    summary: "show the last lines",
+    description: "Shows the last lines of the board, oldest first.",
+    inputs: { lines: ["--lines <count>", "how many (default: 20)"] },
+    output: ({ lines }) => ({ text: () => lines.map((line) => `${printableLine(line)}\n`).join("") }),
+    examples: ["reins board show", "reins board show --lines 100"],
+  }),
+  post: operationCommand({
+    operation: boardOperations.postBoard,
+    summary: "post a line for everyone",
+    description: "Adds a line to the board, with one's name and the time.",
+    inputs: {
+      content: [
+        "<text...>",
+        "the text; - reads it from stdin",
+        { words: (words) => readText(words, "the post") },
+      ],
+    },
+    output: (_, { content }) => ({ json: { content }, text: () => "posted\n" }),
+    jsonHelp: "print the post as JSON",
+    examples: ['reins board post "the mill is closed until Monday"'],
+  }),
+});

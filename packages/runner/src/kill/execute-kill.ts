@@ -8,8 +8,8 @@ import {
 } from "../process/process-table.ts";
 import { sweep } from "../process/sweep.ts";
 import { KillJournal, killJournalIn } from "./journal.ts";
+import type { LiveProcess, ProcessRoot } from "./kill-switch.ts";
 import type { KillOrder, KillReport } from "./order.ts";
-import type { LiveProcess, ProcessRoot } from "./process-registry.ts";
 
 /** The process table to work on. */
 export interface KillGround {

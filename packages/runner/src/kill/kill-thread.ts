@@ -4,12 +4,11 @@ import { createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { parentPort, workerData } from "node:worker_threads";
 import { errorMessage } from "@reins/kit";
-import type { MarkPrefix } from "../process/process-table.ts";
-import { systemTable } from "../process/process-table.ts";
+import { type MarkPrefix, systemTable } from "../process/process-table.ts";
 import { exactOrder, executeKill, targetsOf } from "./execute-kill.ts";
 import { KillJournal } from "./journal.ts";
+import type { LiveProcess, RegistryChange } from "./kill-switch.ts";
 import { KillOrder, type KillReport } from "./order.ts";
-import type { LiveProcess, RegistryChange } from "./process-registry.ts";
 
 /** What the thread is started with. */
 export interface KillThreadData {

@@ -1,6 +1,6 @@
 import { seededRandom } from "../../../../scripts/torture/random.ts";
 import { executeKill } from "../../src/kill/execute-kill.ts";
-import type { LiveProcess } from "../../src/kill/process-registry.ts";
+import type { LiveProcess } from "../../src/kill/kill-switch.ts";
 import { AgentProcess } from "../../src/process/agent-process.ts";
 import { Owner } from "../../src/process/owner.ts";
 import { homePrefix } from "../../src/process/process-table.ts";

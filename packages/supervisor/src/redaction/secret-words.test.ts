@@ -1,6 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { Redactor } from "./redactor.ts";
-import { looksSecret } from "./secret-words.ts";
+import { looksSecret, Redactor } from "./redactor.ts";
 
 const SECRET = "Zq8vT3kLw9XbR2mNc7Yd";
 

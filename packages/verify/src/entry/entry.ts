@@ -1,6 +1,5 @@
-import { fromBase64Url } from "../bytes.ts";
-import { blake3 } from "../hashes.ts";
-import { type JsonObject, type JsonValue, PlainError } from "../json/parse.ts";
+import { blake3, fromBase64Url, isHex, readHex, sameBytes, toHex } from "../bytes.ts";
+import { isObject, type JsonObject, type JsonValue, PlainError } from "../json/parse.ts";
 import {
   ANYTHING,
   DIGEST,
@@ -14,7 +13,8 @@ import {
   TEXT,
   TEXTS,
 } from "../json/shape.ts";
-import type { Complaint } from "../report.ts";
+import type { Complaint, Findings, Location } from "../report.ts";
+import { proofComplaints } from "./proof.ts";
 
 /** What an entry can record. */
 const QUALITIES = [
@@ -120,7 +120,7 @@ const ENVELOPE: Shape<Envelope> = {
 const SEALED: Shape<{ sealed: boolean }> = { sealed: literal(true) };
 
 /** What is wrong with an entry's envelope, or with the payload beside it. Whether it can be opened is not looked at. */
-export function envelopeComplaints({ envelope, payload }: Entry): Complaint[] {
+function envelopeComplaints({ envelope, payload }: Entry): Complaint[] {
   if (envelope === null) return [];
   const complaints = mismatches(envelope, ENVELOPE).map(
     (one): Complaint => ({ ...one, code: "envelope_malformed", message: `the envelope ${one.message}` }),
@@ -158,7 +158,7 @@ export interface Content {
  *
  * @throws PlainError when it is not plain JSON.
  */
-export function contentOf(entry: Entry): Content {
+function contentOf(entry: Entry): Content {
   return {
     body: canonicalJson(withProof(entry, entry.proof)),
     attested: () => canonicalJson(withProof(entry, null)),
@@ -166,7 +166,7 @@ export function contentOf(entry: Entry): Content {
 }
 
 /** The canonical form of everything but `cid` in what may not be an entry. */
-export function bodyOf({ cid: _, ...content }: JsonObject): string {
+function bodyOf({ cid: _, ...content }: JsonObject): string {
   return canonicalJson(content);
 }
 
@@ -188,7 +188,7 @@ function withProof(entry: Entry, proof: JsonObject | null): JsonObject {
 }
 
 /** The largest entry, in bytes of its canonical form. */
-export const ENTRY_LIMIT = 1024 * 1024;
+const ENTRY_LIMIT = 1024 * 1024;
 
 const encoder = new TextEncoder();
 
@@ -202,7 +202,7 @@ interface EntryDigest {
 }
 
 /** BLAKE3-256 of the canonical form of an entry without its content id. */
-export function digestOf(body: string): EntryDigest {
+function digestOf(body: string): EntryDigest {
   const { read, written } = encoder.encodeInto(body, buffer);
   if (read === body.length) return { digest: blake3(buffer.subarray(0, written)), fits: true };
   return { digest: blake3(encoder.encode(body)), fits: false };
@@ -262,4 +262,76 @@ function member(name: string, value: JsonObject): string {
 function wellFormed(text: string): string {
   if (text.isWellFormed()) return JSON.stringify(text);
   throw new PlainError("a string with half of a surrogate pair");
+}
+
+/** An entry after everything was checked that it shows by itself. */
+export interface InspectedEntry {
+  /** With the content id that the entry states. */
+  readonly place: Location;
+  /** The bytes of that content id, or of the right one where it states none: its leaf in the tree. */
+  readonly leaf: Uint8Array;
+  /** The entry, when all its members are as they must be. */
+  readonly entry: Entry | undefined;
+  /** Its canonical texts, when it is plain JSON as well. */
+  readonly content: Content | undefined;
+}
+
+/** Checks an entry's members, proof, envelope and content id; what it takes from its neighbours is not looked at. */
+export function inspectEntry(value: JsonValue, place: Location, findings: Findings): InspectedEntry {
+  if (!fits(value, ENTRY)) return inspectMalformed(value, place, findings);
+  const here = { ...place, cid: value.cid };
+  const content = plain(() => contentOf(value), here, findings);
+  const leaf = leafOf(value.cid, content?.body, here, findings);
+  if (value.proof !== null) for (const one of proofComplaints(value.proof)) findings.fault(here, one);
+  if (value.envelope !== null) for (const one of envelopeComplaints(value)) findings.fault(here, one);
+  return { place: here, leaf, entry: value, content };
+}
+
+function inspectMalformed(value: JsonValue, place: Location, findings: Findings): InspectedEntry {
+  const stated = isObject(value) && isHex(value.cid, 64) ? value.cid : undefined;
+  const here = stated === undefined ? place : { ...place, cid: stated };
+  for (const one of mismatches(value, ENTRY)) {
+    findings.fault(here, { ...one, code: "entry_malformed", message: `the entry ${one.message}` });
+  }
+  const body = isObject(value) ? plain(() => bodyOf(value), here, findings) : undefined;
+  return { place: here, leaf: leafOf(stated, body, here, findings), entry: undefined, content: undefined };
+}
+
+function plain<Result>(read: () => Result, place: Location, findings: Findings): Result | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof PlainError)) throw error;
+    findings.fault(place, { code: "entry_not_plain", message: `the entry holds ${error.message}` });
+    return undefined;
+  }
+}
+
+function leafOf(
+  stated: string | undefined,
+  body: string | undefined,
+  place: Location,
+  findings: Findings,
+): Uint8Array {
+  const leaf = new Uint8Array(32);
+  if (stated !== undefined) readHex(stated, leaf);
+  if (body === undefined) return leaf;
+  const { digest, fits: small } = digestOf(body);
+  if (!small) {
+    findings.fault(place, {
+      code: "entry_too_large",
+      message: "the entry is too large",
+      expected: `at most ${ENTRY_LIMIT} bytes of canonical JSON`,
+    });
+  }
+  if (stated === undefined) return digest;
+  if (!sameBytes(digest, leaf)) {
+    findings.fault(place, {
+      code: "cid_mismatch",
+      message: "the content id does not belong to the content: one of them was changed",
+      expected: toHex(digest),
+      found: stated,
+    });
+  }
+  return leaf;
 }

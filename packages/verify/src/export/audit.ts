@@ -1,6 +1,5 @@
 import { fromBase64 } from "../bytes.ts";
-import type { Entry } from "../entry/entry.ts";
-import { type InspectedEntry, inspectEntry } from "../entry/inspect.ts";
+import { type Entry, type InspectedEntry, inspectEntry } from "../entry/entry.ts";
 import { isAttestation } from "../entry/proof.ts";
 import { isObject, type JsonValue, PlainError, parseJson } from "../json/parse.ts";
 import { repetition } from "../json/strict.ts";

@@ -1,5 +1,4 @@
-import { sameBytes, toBase64 } from "../bytes.ts";
-import { leafHash } from "../hashes.ts";
+import { leafHash, sameBytes, toBase64 } from "../bytes.ts";
 import { type Checkpoint, isSignedBy, type LogKey, readCheckpoint, readLogKey, type Trust } from "../note.ts";
 import type { Findings, Location, SeenResult } from "../report.ts";
 import type { PendingChecks } from "../signature.ts";

@@ -1,5 +1,5 @@
 import { type Bytes, concat } from "../bytes.ts";
-import type { InspectedEntry } from "../entry/inspect.ts";
+import type { InspectedEntry } from "../entry/entry.ts";
 import type { Complaint } from "../report.ts";
 
 /** The line of an entry that its source knows more about. */

@@ -1,4 +1,4 @@
-import type { InspectedEntry } from "../entry/inspect.ts";
+import type { InspectedEntry } from "../entry/entry.ts";
 import { isObject, type JsonValue } from "../json/parse.ts";
 import {
   ANYTHING,

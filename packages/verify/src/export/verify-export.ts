@@ -1,7 +1,6 @@
 import { isObject, type JsonValue } from "../json/parse.ts";
 import type { VerifyOptions } from "../note.ts";
-import { PROOF_FORMAT } from "../proof/proof-file.ts";
-import { verifyProof } from "../proof/verify-proof.ts";
+import { PROOF_FORMAT, verifyProof } from "../proof/verify-proof.ts";
 import type { Report } from "../report.ts";
 import { type AuditSettings, ExportAudit } from "./audit.ts";
 import {

@@ -3,7 +3,7 @@ import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { inflateSync } from "node:zlib";
-import type { InspectedEntry } from "../entry/inspect.ts";
+import type { InspectedEntry } from "../entry/entry.ts";
 import type { Line, WitnessedLine } from "../export/read.ts";
 import { entryText, FORMAT } from "../export/record.ts";
 import { type Complaint, VerifyError } from "../report.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { patchFindings } from "./patch.ts";
+import { patchFindings } from "./tool-call.ts";
 
 const paths = (patch: string) =>
   patchFindings(patch, ["/w"])?.map(

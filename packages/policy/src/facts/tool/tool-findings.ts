@@ -4,8 +4,7 @@ import { hostOfUrl, isDevelopmentUrl } from "../host.ts";
 import { Interpreter } from "../shell/interpreter.ts";
 import type { ParseText } from "../shell/reader/reader.ts";
 import { knownValue, Scope } from "../shell/value.ts";
-import { patchFindings } from "./patch.ts";
-import { type ArgumentRole, isRecord, type Tool, textsIn } from "./tool-call.ts";
+import { type ArgumentRole, isRecord, patchFindings, type Tool, textsIn } from "./tool-call.ts";
 
 /** Where the findings of a tool call go, and where its paths start. */
 export interface ToolSetting {

@@ -1,4 +1,4 @@
-import { patchFindings } from "../../tool/patch.ts";
+import { patchFindings } from "../../tool/tool-call.ts";
 import { isEndless, knownValue } from "../value.ts";
 import { programOf } from "./program.ts";
 import { applyRole } from "./role.ts";

@@ -4,6 +4,7 @@ import {
   Inactivity,
   KeyedQueue,
   Repeater,
+  raceAbort,
   SerialQueue,
   SingleFlight,
   settlesWithin,
@@ -236,4 +237,34 @@ test("a serial queue runs jobs in order, also after one that fails, and is idle 
   void queue.run(job(3));
   await queue.idle();
   expect(ran).toEqual([1, 2, 3]);
+});
+
+test("raceAbort abandons a promise that rejects after the signal has aborted", async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => void unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  const rejecting = new Promise((_, reject) => setImmediate(() => reject(new Error("late"))));
+  await expect(raceAbort(rejecting, AbortSignal.abort(new Error("stop")))).rejects.toThrow("stop");
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  process.off("unhandledRejection", note);
+  expect(unhandled).toEqual([]);
+});
+
+test("raceAbort rejects with the reason of the signal and leaves no listener behind", async () => {
+  const controller = new AbortController();
+  const waiting = raceAbort(new Promise(() => undefined), controller.signal);
+  controller.abort(new Error("stopped"));
+  await expect(waiting).rejects.toThrow("stopped");
+  await expect(raceAbort(Promise.resolve(1), controller.signal)).rejects.toThrow("stopped");
+  expect(await raceAbort(Promise.resolve(1), new AbortController().signal)).toBe(1);
+});
+
+test("raceAbort leaves no rejection unhandled when the signal aborted before", async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  await expect(raceAbort(Promise.reject(new Error("late")), AbortSignal.abort())).rejects.toThrow();
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  process.off("unhandledRejection", note);
+  expect(unhandled).toEqual([]);
 });

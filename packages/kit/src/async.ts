@@ -1,5 +1,3 @@
-import { raceAbort } from "./abort.ts";
-
 /** Time. Production code gets the {@link systemClock}; tests pass a manual one. */
 export interface Clock {
   now(): Date;
@@ -61,6 +59,21 @@ export async function sleep(milliseconds: number, clock: Timer, signal: AbortSig
   await promise;
   signal.removeEventListener("abort", wake);
   cancel();
+}
+
+/** The result of a promise; rejects with the reason of the signal if that aborts first. */
+export async function raceAbort<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  // A promise that lost the race may still reject.
+  promise.catch(() => undefined);
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
 }
 
 /** Options of an inactivity timer. */

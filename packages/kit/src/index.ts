@@ -1,10 +1,10 @@
-export { raceAbort } from "./abort.ts";
 export {
   AutoResetEvent,
   type Clock,
   Inactivity,
   KeyedQueue,
   Repeater,
+  raceAbort,
   SerialQueue,
   SingleFlight,
   settlesWithin,

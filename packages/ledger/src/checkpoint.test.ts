@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import { expect, test } from "vitest";
 import { openCheckpoint, readCheckpoint, signCheckpoint, verifierKey } from "./checkpoint.ts";
-import { Checkpointer } from "./checkpointer.ts";
+import { Checkpointer } from "./ledger.ts";
 
 /** RFC 8032 §7.1, test 1. */
 const seed = Buffer.from("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60", "hex");

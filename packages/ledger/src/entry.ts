@@ -1,4 +1,5 @@
 import type { KeyObject } from "node:crypto";
+import type { Change } from "@reins/store";
 import { z } from "zod";
 import { bodyOf, cidOf, QUALITIES } from "./canonical.ts";
 import { LedgerError } from "./ledger-error.ts";
@@ -131,3 +132,17 @@ export interface AttestationOrder {
 
 /** Everything of an entry but its parents. */
 export type ParentlessContent = Omit<EntryContent, "parents">;
+
+/** How to record entries. */
+export interface RecordOptions<Changes extends readonly Change<unknown>[]> {
+  /** Changes of other tables that belong to the same commit. */
+  readonly with?: Changes;
+  /** Whether it must survive a power cut; by default it must. */
+  readonly durable?: boolean;
+  /** Whether it may wait for other commits to be written with. */
+  readonly relaxed?: boolean;
+  /** Whether no caller waits for it: its position is fixed at the end of the current turn of the event loop. */
+  readonly later?: boolean;
+  /** Called when its position is fixed: what is recorded from then on comes after it. */
+  readonly onPlaced?: () => void;
+}

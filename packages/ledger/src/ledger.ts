@@ -1,11 +1,16 @@
-import { randomUUID } from "node:crypto";
 import { type Clock, LruCache, systemClock } from "@reins/kit";
 import { type Change, change, type Results, type Store } from "@reins/store";
 import { PayloadProtection, type ProtectionOptions } from "./artifacts/private-payload.ts";
 import { attested, contentOf, isAttested, prepare, SYSTEM } from "./canonical.ts";
 import { verifierKey } from "./checkpoint.ts";
-import { Checkpointer } from "./checkpointer.ts";
-import type { AttestationOrder, Cid, Draft, ParentlessContent, PreparedEntry } from "./entry.ts";
+import type {
+  AttestationOrder,
+  Cid,
+  Draft,
+  ParentlessContent,
+  PreparedEntry,
+  RecordOptions,
+} from "./entry.ts";
 import {
   Announcements,
   announcedKeys,
@@ -15,7 +20,7 @@ import {
 } from "./keys/announced-keys.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { LedgerReader, type PlacedEntry } from "./ledger-reader.ts";
-import { Sequencer } from "./sequencer.ts";
+import { inTurn, Sequencer } from "./sequencer.ts";
 import type { Appended } from "./tables/append.ts";
 import type { EntryRange } from "./tables/queries.ts";
 import { ledgerTables, type StoredCheckpoint, type StoredEntry } from "./tables/tables.ts";
@@ -31,20 +36,6 @@ interface LedgerOptions extends ProtectionOptions {
   readonly onCheckpointError?: (error: unknown) => void;
   /** Called with every new checkpoint and the key that signed it. */
   readonly onCheckpoint?: (note: string, logKey: string) => void;
-}
-
-/** How to record. */
-export interface RecordOptions<Changes extends readonly Change<unknown>[]> {
-  /** Changes of other tables that belong to the same commit. */
-  readonly with?: Changes;
-  /** Whether it must survive a power cut; by default it must. */
-  readonly durable?: boolean;
-  /** Whether it may wait for other commits to be written with. */
-  readonly relaxed?: boolean;
-  /** Whether no caller waits for it: its position is fixed at the end of the current turn of the event loop. */
-  readonly later?: boolean;
-  /** Called when its position is fixed: what is recorded from then on comes after it. */
-  readonly onPlaced?: () => void;
 }
 
 /** How many keys are kept for signing; others are read again. */
@@ -93,7 +84,8 @@ export class Ledger extends LedgerReader {
 
   /** Opens the ledger in a store; a new one gets its name and its first entry. */
   static open(options: LedgerOptions): Promise<Ledger> {
-    return options.store.node ? inTurn(options, () => Ledger.#open(options)) : Ledger.#open(options);
+    const { store, clock } = options;
+    return store.node ? inTurn(store, () => Ledger.#open(options), clock) : Ledger.#open(options);
   }
 
   static async #open(options: LedgerOptions): Promise<Ledger> {
@@ -362,24 +354,41 @@ function attestationBy({ keyId, privateKey }: LedgerSigner, draft: Draft): Attes
   return { key_id: keyId, privateKey, rules_checked, predicate_results };
 }
 
-/** How long a node may take to open the ledger before another does, and between two attempts. */
-const [OPENING_MS, WAITING_MS] = [20_000, 100];
+/** New entries are covered by a checkpoint within this time, with room to spare for writing it. */
+const DELAY_MS = 50;
 
-/** Opens the ledger on one node at a time, so that only one begins it. */
-async function inTurn(
-  { store, clock = systemClock }: LedgerOptions,
-  open: () => Promise<Ledger>,
-): Promise<Ledger> {
-  const owner = randomUUID();
-  for (;;) {
-    const lease = await store.claim("ledger opening", owner, OPENING_MS);
-    if (!lease) await new Promise<void>((resolve) => void clock.after(WAITING_MS, resolve));
-    else
-      try {
-        return await open();
-      } finally {
-        await store.release(lease);
-      }
+/** Makes a checkpoint shortly after new entries; many entries share one. */
+export class Checkpointer {
+  readonly #make: () => Promise<boolean>;
+  readonly #clock: Clock;
+  #cancel: (() => void) | undefined;
+  /** Whether there are entries that no checkpoint covers. */
+  #owed = false;
+  #making: Promise<void> = Promise.resolve();
+
+  /** `make` returns whether it made one; if not, the next flush tries again. */
+  constructor(make: () => Promise<boolean>, clock: Clock) {
+    this.#make = make;
+    this.#clock = clock;
+  }
+
+  /** Schedules a checkpoint for new entries. */
+  due(): void {
+    this.#owed = true;
+    this.#cancel ??= this.#clock.after(DELAY_MS, () => void this.flush());
+  }
+
+  /** Makes the checkpoint that is due, if any, and waits for those in progress. */
+  flush(): Promise<void> {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    if (this.#owed) this.#making = this.#making.then(() => this.#pay());
+    this.#owed = false;
+    return this.#making;
+  }
+
+  async #pay(): Promise<void> {
+    if (!(await this.#make())) this.#owed = true;
   }
 }
 

@@ -1,5 +1,5 @@
 import { type KeyObject, randomUUID } from "node:crypto";
-import type { Clock } from "@reins/kit";
+import { type Clock, systemClock } from "@reins/kit";
 import { change, type Lease, type Store, StoreError } from "@reins/store";
 import { ledgerTables, type Progress } from "./tables/tables.ts";
 
@@ -191,4 +191,26 @@ export class Sequencer {
 
 function isOwedIn({ size, first, checkpoint }: Progress): boolean {
   return first !== null || (checkpoint?.size ?? 0) < size;
+}
+
+/** How long a node may take to open the ledger before another does, and between two attempts. */
+const [OPENING_MS, WAITING_MS] = [20_000, 100];
+
+/** Opens the ledger on one node at a time, so that only one begins it. */
+export async function inTurn<Opened>(
+  store: Pick<Store, "claim" | "release">,
+  open: () => Promise<Opened>,
+  clock: Clock = systemClock,
+): Promise<Opened> {
+  const owner = randomUUID();
+  for (;;) {
+    const lease = await store.claim("ledger opening", owner, OPENING_MS);
+    if (!lease) await new Promise<void>((resolve) => void clock.after(WAITING_MS, resolve));
+    else
+      try {
+        return await open();
+      } finally {
+        await store.release(lease);
+      }
+  }
 }

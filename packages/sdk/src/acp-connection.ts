@@ -1,6 +1,6 @@
 import { type ClientConnection, client, RequestError } from "@agentclientprotocol/sdk";
 import { type JsonObject, membersOf } from "@reins/acp";
-import { raceAbort } from "@reins/kit/abort";
+import { raceAbort } from "@reins/kit/async";
 import { ApiError, ConnectionError, InterruptedError } from "./errors.ts";
 import type { ApiOptions } from "./http.ts";
 import { elicitationOutcome, permissionOutcome, type QuestionHandlers } from "./questions.ts";

@@ -1,7 +1,7 @@
 import type { McpServer } from "@agentclientprotocol/sdk";
 import { type JsonObject, membersOf, readResult, SANDBOX, updateIn } from "@reins/acp";
 import { type Session as SessionRecord, sessionOperations } from "@reins/api";
-import { raceAbort } from "@reins/kit/abort";
+import { raceAbort } from "@reins/kit/async";
 import { AcpConnection, type AcpOptions } from "./acp-connection.ts";
 import { ConnectionError } from "./errors.ts";
 import { EventQueue } from "./event-queue.ts";

@@ -65,13 +65,13 @@ describe("a server that wants a login", () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => client.callTool(echo)));
     for (const answer of answers) expect(textIn(answer)).toContain("hi");
     expect(web.renewals).toBe(1);
-    expect((await logins.read(url))?.grant).toMatchObject({
+    expect((await logins.read(url))?.tokens).toMatchObject({
       accessToken: web.issued[2],
       refreshToken: web.issued[3],
     });
   });
 
-  test("that takes no token any more is said to want a login, with the command, until there is one", async () => {
+  test("and takes no token any more is reported with the command, until there is a new login", async () => {
     const { web, url, logins, logIn, server } = await loggedIn();
     const { wrapped: given } = await wrapped(server, "stdio", { logins });
     const client = await connect(given.server);
@@ -84,7 +84,7 @@ describe("a server that wants a login", () => {
     expect(textIn(await client.callTool(echo))).toContain("hi");
   });
 
-  test("and speaks in the way of 2024 is said to want it, too", async () => {
+  test("and speaks in the way of 2024 is reported with the command, too", async () => {
     const { web, url, logins, server } = await loggedIn();
     web.revoke(true);
     const { wrapped: given } = await wrapped({ ...server, type: "sse" }, "stdio", { logins });

@@ -38,7 +38,7 @@ test("a server is for the agents and tenants that it names, and without any for 
   expect(names("codex", "__proto__")).toEqual([]);
 });
 
-test("a server with a login names it with a value that stays, and that nobody else can know", async () => {
+test("a server with a login names it with a random value that stays", async () => {
   const home = await mkdtemp(join(tmpdir(), "mcp-servers-"));
   onTestFinished(() => rm(home, { recursive: true }));
   const notes = { url: "https://notes.example.com/mcp", login: true };

@@ -8,7 +8,7 @@ import type {
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
 import { isLoopback, systemClock } from "@reins/kit";
-import { grantOf, guardedFetch } from "./server-login.ts";
+import { guardedFetch, tokenMembers } from "./server-login.ts";
 import { type LoginStore, loginAddress, newHandle } from "./stored-login.ts";
 
 /** How a person logs in to a server. */
@@ -41,7 +41,7 @@ export async function logInToServer(options: LogInOptions): Promise<string | und
   );
   const before = await store.read(serverUrl);
   const wanted = before?.wanted ?? (await challengeOf(serverUrl, fetchFn));
-  const scope = options.scope ?? sdk.computeScopeUnion(before?.grant?.scope, wanted.scope);
+  const scope = options.scope ?? sdk.computeScopeUnion(before?.tokens?.scope, wanted.scope);
   const receiver = await RedirectReceiver.open(options.port ?? 0);
   try {
     const flow = new LoginFlow(receiver.url, client);
@@ -60,9 +60,9 @@ export async function logInToServer(options: LogInOptions): Promise<string | und
     await open(authorization);
     const { code, iss } = await answer;
     await sdk.auth(flow, { ...asked, authorizationCode: code, ...(iss !== undefined && { iss }) });
-    const grant = flow.grant(systemClock.now().getTime());
-    await store.write(serverUrl, { handle: before?.handle ?? newHandle(), grant });
-    return grant.scope;
+    const tokens = flow.result(systemClock.now().getTime());
+    await store.write(serverUrl, { handle: before?.handle ?? newHandle(), tokens });
+    return tokens.scope;
   } finally {
     await receiver.close();
   }
@@ -87,7 +87,7 @@ function requireWeb({ protocol, hostname, origin }: URL): void {
   throw new Error(`the server wants the login to be at ${origin}, which is not encrypted`);
 }
 
-/** One login, from the address that a person opens to the tokens. Nothing of it outlives the flow but the grant. */
+/** One login, from the address that a person opens to the tokens. Nothing of it outlives the flow but its tokens. */
 class LoginFlow implements OAuthClientProvider {
   readonly redirectUrl: string;
   readonly clientMetadata: OAuthClientMetadata;
@@ -159,7 +159,7 @@ class LoginFlow implements OAuthClientProvider {
   }
 
   /** What came of it. */
-  grant(now: number) {
+  result(now: number) {
     if (!this.#tokens || !this.#client || !this.#discovery) throw new Error("the server gave no tokens");
     const { authorizationServerUrl: authorizationServer } = this.#discovery;
     const asked = this.authorization?.searchParams.get("scope") ?? undefined;
@@ -169,7 +169,7 @@ class LoginFlow implements OAuthClientProvider {
       issuer: this.#tokens.issuer ?? authorizationServer,
       resource: this.#resource,
       scope: asked,
-      ...grantOf(this.#tokens, now),
+      ...tokenMembers(this.#tokens, now),
     };
   }
 }

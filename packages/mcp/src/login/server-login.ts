@@ -3,7 +3,13 @@ import { isDeepStrictEqual } from "node:util";
 import { type Clock, readLimited, SerialQueue } from "@reins/kit";
 import { McpError } from "../faults.ts";
 import type { HttpServer } from "../server-entry.ts";
-import { type Grant, handleIn, type LoginStore, loginAddress, type StoredLogin } from "./stored-login.ts";
+import {
+  handleIn,
+  type LoginStore,
+  type LoginTokens,
+  loginAddress,
+  type StoredLogin,
+} from "./stored-login.ts";
 
 type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
 
@@ -57,7 +63,7 @@ export class ServerLogin {
   readonly #parts: LoginParts;
   readonly #secrets = new Set<string>();
   readonly #changes = new SerialQueue();
-  #renewal: Promise<Grant | undefined> | undefined;
+  #renewal: Promise<LoginTokens | undefined> | undefined;
 
   constructor(url: string, parts: LoginParts) {
     this.#url = url;
@@ -71,10 +77,10 @@ export class ServerLogin {
 
   /** Sends a request with the token, and once more if the server takes only a newer one. */
   async send(request: (authorization: string | undefined) => Promise<Response>): Promise<Response> {
-    const grant = await this.#current();
-    const response = await request(bearer(grant));
-    if (response.status !== 401 || !grant) return response;
-    const renewed = await this.#renew(grant);
+    const tokens = await this.#current();
+    const response = await request(bearer(tokens));
+    if (response.status !== 401 || !tokens) return response;
+    const renewed = await this.#renew(tokens);
     if (!renewed) return response;
     await response.body?.cancel();
     return request(bearer(renewed));
@@ -102,49 +108,49 @@ export class ServerLogin {
 
   async #read(): Promise<StoredLogin | undefined> {
     const stored = await this.#parts.store.read(this.#url);
-    const { grant } = stored ?? {};
+    const { tokens } = stored ?? {};
     this.#secrets.clear();
     for (const secret of [
       stored?.handle,
-      grant?.accessToken,
-      grant?.refreshToken,
-      grant?.client.client_secret,
+      tokens?.accessToken,
+      tokens?.refreshToken,
+      tokens?.client.client_secret,
     ])
       if (secret !== undefined) this.#secrets.add(secret);
     return stored;
   }
 
-  async #current(): Promise<Grant | undefined> {
-    const { grant } = (await this.#read()) ?? {};
-    const isOver = grant?.expiresAt !== undefined && grant.expiresAt - MARGIN_MS <= this.#now();
-    return grant && isOver ? ((await this.#renew(grant)) ?? grant) : grant;
+  async #current(): Promise<LoginTokens | undefined> {
+    const { tokens } = (await this.#read()) ?? {};
+    const isOver = tokens?.expiresAt !== undefined && tokens.expiresAt - MARGIN_MS <= this.#now();
+    return tokens && isOver ? ((await this.#renew(tokens)) ?? tokens) : tokens;
   }
 
-  /** A newer grant; all who want one at the same time share it. */
-  #renew(old: Grant): Promise<Grant | undefined> {
+  /** Newer tokens; all who want them at the same time share one renewal. */
+  #renew(old: LoginTokens): Promise<LoginTokens | undefined> {
     this.#renewal ??= this.#renewed(old).finally(() => {
       this.#renewal = undefined;
     });
     return this.#renewal;
   }
 
-  async #renewed(old: Grant): Promise<Grant | undefined> {
-    const { grant: held } = (await this.#read()) ?? {};
+  async #renewed(old: LoginTokens): Promise<LoginTokens | undefined> {
+    const { tokens: held } = (await this.#read()) ?? {};
     if (held?.accessToken !== old.accessToken) return held;
     const renewed = await this.#refresh(held);
     return this.#changes.run(async () => {
       const stored = await this.#read();
-      // Somebody logged in or out meanwhile.
-      if (stored?.grant?.accessToken !== old.accessToken) return stored?.grant;
+      // A login or logout came in between.
+      if (stored?.tokens?.accessToken !== old.accessToken) return stored?.tokens;
       if (!renewed) return undefined;
-      await this.#parts.store.write(this.#url, { ...stored, grant: renewed });
+      await this.#parts.store.write(this.#url, { ...stored, tokens: renewed });
       await this.#read();
       return renewed;
     });
   }
 
-  async #refresh(grant: Grant): Promise<Grant | undefined> {
-    const { refreshToken, resource, authorizationServer, client } = grant;
+  async #refresh(tokens: LoginTokens): Promise<LoginTokens | undefined> {
+    const { refreshToken, resource, authorizationServer, client } = tokens;
     if (refreshToken === undefined) return undefined;
     const { discoverAuthorizationServerMetadata, refreshAuthorization } = await import(
       "@modelcontextprotocol/client"
@@ -152,13 +158,13 @@ export class ServerLogin {
     const fetchFn = guardedFetch(this.#parts.fetch);
     try {
       const metadata = await discoverAuthorizationServerMetadata(authorizationServer, { fetchFn });
-      if (metadata && metadata.issuer !== grant.issuer) return undefined;
-      const tokens = await refreshAuthorization(authorizationServer, {
+      if (metadata && metadata.issuer !== tokens.issuer) return undefined;
+      const answered = await refreshAuthorization(authorizationServer, {
         ...(metadata && { metadata }),
         ...(resource !== undefined && { resource }),
         ...{ clientInformation: client, refreshToken, fetchFn },
       });
-      return { ...grant, ...grantOf(tokens, this.#now()) };
+      return { ...tokens, ...tokenMembers(answered, this.#now()) };
     } catch {
       // The server then says that it wants a login, which is what helps.
       return undefined;
@@ -175,8 +181,8 @@ function shownAddress(url: string): string {
   return new URL(url).search === "" ? url : "<its address>";
 }
 
-function bearer(grant: Grant | undefined): string | undefined {
-  return grant && `Bearer ${grant.accessToken}`;
+function bearer(tokens: LoginTokens | undefined): string | undefined {
+  return tokens && `Bearer ${tokens.accessToken}`;
 }
 
 interface Tokens {
@@ -186,8 +192,8 @@ interface Tokens {
   readonly expires_in?: number | undefined;
 }
 
-/** The members of a grant that come with tokens. */
-export function grantOf(tokens: Tokens, now: number) {
+/** What is kept of the tokens that an authorization server answers with. */
+export function tokenMembers(tokens: Tokens, now: number) {
   const { access_token: accessToken, refresh_token: refreshToken, scope, expires_in: seconds } = tokens;
   return {
     ...{ accessToken, expiresAt: seconds === undefined ? undefined : now + seconds * 1_000 },

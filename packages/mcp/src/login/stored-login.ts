@@ -10,8 +10,8 @@ const Client = z.object({
   token_endpoint_auth_method: z.string().optional(),
 });
 
-/** What an authorization server granted for one MCP server. */
-const Grant = z.object({
+/** What an authorization server issued for one MCP server. */
+const LoginTokens = z.object({
   client: Client,
   authorizationServer: z.string(),
   issuer: z.string(),
@@ -23,7 +23,7 @@ const Grant = z.object({
   /** Milliseconds since 1970. */
   expiresAt: z.number().optional(),
 });
-export type Grant = z.infer<typeof Grant>;
+export type LoginTokens = z.infer<typeof LoginTokens>;
 
 /** The login to one MCP server. */
 export const StoredLogin = z.object({
@@ -31,7 +31,7 @@ export const StoredLogin = z.object({
   handle: z.string(),
   /** What the server asked for when it last turned a request down. */
   wanted: z.object({ metadata: z.string().optional(), scope: z.string().optional() }).optional(),
-  grant: Grant.optional(),
+  tokens: LoginTokens.optional(),
 });
 export type StoredLogin = z.infer<typeof StoredLogin>;
 

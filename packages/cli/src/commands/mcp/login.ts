@@ -53,7 +53,7 @@ export const loginCommand = command({
   ],
   codes: {
     done: "logged in",
-    failed: "the login failed, or nobody answered within ten minutes",
+    failed: "the login failed, or no answer came within ten minutes",
     usage: "wrong usage",
   },
   async run({ server, home, clientId, clientSecret, scope, port }, { notice }) {
@@ -105,7 +105,7 @@ export const logoutCommand = command({
     const logins = await loginsOf(home);
     const stored = await logins.read(server);
     if (stored) await logins.write(server, { handle: stored.handle });
-    const removed = stored?.grant !== undefined;
+    const removed = stored?.tokens !== undefined;
     return {
       json: { server, removed },
       text: () => (removed ? `logged out of ${server}\n` : `there was no login to ${server}\n`),
@@ -117,5 +117,5 @@ export const logoutCommand = command({
 export async function loginOf(home: string, url: string) {
   const logins = await loginsOf(home);
   const stored = await logins.read(loginAddress(url));
-  return stored?.grant && loginHeader(logins, url);
+  return stored?.tokens && loginHeader(logins, url);
 }

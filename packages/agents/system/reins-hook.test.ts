@@ -183,6 +183,14 @@ describe("the hook program", () => {
     expect(said.permissionDecisionReason).toContain("reins approvals approve a1");
   });
 
+  test("denies while the agent still waits for it, when Reins hangs at the deadline", async () => {
+    const hanging = await homeWith(() => undefined);
+    const begun = performance.now();
+    // Four seconds after the deadline of a person, as the last request of a hook that waited for one.
+    expect(await hook(hanging, CALL, "--wait", "-4")).toMatchObject({ code: 0, said: DENIED });
+    expect(performance.now() - begun).toBeLessThan(15_000);
+  });
+
   test.each([
     ["no JSON", "{"],
     ["nothing", ""],

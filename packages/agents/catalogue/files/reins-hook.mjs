@@ -10,6 +10,8 @@ const MAX_ARGUMENTS = 1_900_000;
 const MAX_REPORTED = 32_000;
 const POLL_MS = 250;
 const ANSWER_MS = 30_000;
+/** How long after its deadline the hook still waits for an answer: less than after which the agent goes on without it. */
+const LAST_MS = 5_000;
 
 const [agent = "", ...flags] = process.argv.slice(2);
 const flag = (name, usual) => (flags.includes(name) ? flags[flags.indexOf(name) + 1] : usual);
@@ -141,7 +143,8 @@ function dial() {
     request(method, params) {
       const { promise, resolve, reject } = Promise.withResolvers();
       const id = String(++count);
-      const timer = setTimeout(() => fail("Reins did not answer in time"), ANSWER_MS);
+      const left = Math.max(POLL_MS, deadline + LAST_MS - performance.now());
+      const timer = setTimeout(() => fail("Reins did not answer in time"), Math.min(ANSWER_MS, left));
       promise.catch(() => {}).finally(() => clearTimeout(timer));
       waiting.set(id, { resolve, reject });
       if (socket.destroyed) fail("Reins closed the connection without an answer");

@@ -103,6 +103,15 @@ describe("the hook program", () => {
     });
   });
 
+  test("passes on the numbers of such arguments as they are written", async () => {
+    const decided = greeting(() => ({ decision: "modify", modified_payload: { n: 0 } }));
+    const home = await homeWith((...asked) =>
+      String(decided(...asked)).replace('"n":0', '"n":12345678901234567890'),
+    );
+    const { stdout } = await run(["claude", "--home", home], CALL);
+    expect(stdout).toContain('"updatedInput":{"n":12345678901234567890}');
+  });
+
   test("blocks what would be changed where the agent takes no change", async () => {
     const home = await homeWith(greeting(() => ({ decision: "modify", modified_payload: { prompt: "x" } })));
     const { stdout } = await run(["claude", "--home", home], {

@@ -50,6 +50,9 @@ class Refusal extends Error {}
 /** Reins cannot be reached, or did not say anything that counts. */
 class Unreachable extends Refusal {}
 
+/** Numbers stay as they are written, in both directions, so that what is decided is what is done. */
+const exact = (_, value, { source }) =>
+  typeof value === "number" && String(value) !== source ? JSON.rawJSON(source) : value;
 const text = (value) => (typeof value === "string" ? value : "");
 const cut = (value) => {
   const whole = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
@@ -64,9 +67,6 @@ async function readInput() {
     if (size > MAX_INPUT) throw new Refusal("the agent's hook sent more than Reins takes");
     chunks.push(chunk);
   }
-  // Numbers stay as they are written, so that what is decided is what is done.
-  const exact = (_, value, { source }) =>
-    typeof value === "number" && String(value) !== source ? JSON.rawJSON(source) : value;
   const input = JSON.parse(Buffer.concat(chunks).toString("utf8"), exact);
   if (typeof input !== "object" || input === null) throw new Refusal("the agent's hook sent no object");
   return input;
@@ -127,7 +127,7 @@ function dial() {
     for (const line of lines) {
       let message;
       try {
-        message = JSON.parse(line);
+        message = JSON.parse(line, exact);
       } catch {
         return fail("Reins sent something that is no message");
       }

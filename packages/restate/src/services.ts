@@ -7,7 +7,7 @@ import {
   TerminalError,
 } from "@restatedev/restate-sdk";
 import { z } from "zod";
-import type { Carrier, Message } from "./carrier.ts";
+import type { Carrier, InboxMessage } from "./carrier.ts";
 
 /** The objects that Reins has in Restate, by their names there. Every Reins of a home has the same. */
 export interface ServiceNames {
@@ -37,7 +37,7 @@ interface Inbox {
   /** What Restate carries the run by, from its beginning or reopening to its end. */
   readonly turn: string;
   /** Messages that the run may not have got. */
-  readonly mail: readonly Message[];
+  readonly mail: readonly InboxMessage[];
   readonly last: number;
   /** How many messages of a name there were. */
   readonly numbers: Readonly<Record<string, number>>;
@@ -99,7 +99,7 @@ export function services<Input, Result>(names: ServiceNames, carrier: Carrier<In
     if (!known) carryOn(ctx, inbox.turn);
     return number;
   };
-  const isSealed = (message: Pick<Message, "name" | "sealed">, run: string) => {
+  const isSealed = (message: Pick<InboxMessage, "name" | "sealed">, run: string) => {
     try {
       carrier.opened(run, message);
       return true;
@@ -112,7 +112,7 @@ export function services<Input, Result>(names: ServiceNames, carrier: Carrier<In
   const listen = async (
     ctx: ObjectContext,
     { turn, after, listener }: Listening,
-  ): Promise<readonly Message[] | null> => {
+  ): Promise<readonly InboxMessage[] | null> => {
     const inbox = await read(ctx);
     if (inbox?.turn !== turn) return null;
     const mail = inbox.mail.filter(({ seq }) => seq > after);
@@ -143,7 +143,7 @@ export function services<Input, Result>(names: ServiceNames, carrier: Carrier<In
   /** Gives the run what has come for it; returns the last of that, and what comes next. */
   const listening = async (ctx: ObjectContext, turn: string, after: number) => {
     for (let last = after; ; ) {
-      const { id, promise } = ctx.awakeable<readonly Message[]>();
+      const { id, promise } = ctx.awakeable<readonly InboxMessage[]>();
       const there = await ctx.objectClient(inbox, ctx.key).listen({ turn, after: last, listener: id });
       if (!there) return undefined;
       if (there.length === 0) return { last, mail: promise };
@@ -191,10 +191,10 @@ export function services<Input, Result>(names: ServiceNames, carrier: Carrier<In
   return [inbox, run];
 }
 
-function either<Mark, Mail>(
-  marking: Pending<Mark>,
+function either<WorkerProgress, Mail>(
+  marking: Pending<WorkerProgress>,
   mail: Pending<Mail>,
-): Pending<{ mark: Mark } | { mail: Mail }> {
+): Pending<{ mark: WorkerProgress } | { mail: Mail }> {
   return RestatePromise.race([
     marking.map((mark, failure) => ({ mark: given(mark, failure) })),
     mail.map((messages, failure) => ({ mail: given(messages, failure) })),

@@ -22,7 +22,7 @@ export function serviceNames(prefix: string): ServiceNames {
 }
 
 /** What is sent to a run: a sealed value under a name, or without one a sealed cancel. */
-export const Sending = z.object({
+export const InboxDelivery = z.object({
   sealed: z.string(),
   name: z.string().optional(),
   /** How many values of the name its journal has. */
@@ -30,7 +30,7 @@ export const Sending = z.object({
   /** Whether a run that is not under way begins again. */
   begins: z.boolean().default(false),
 });
-export type Sending = z.input<typeof Sending>;
+export type InboxDelivery = z.input<typeof InboxDelivery>;
 
 /** What an inbox keeps of a run that is under way; of others it keeps nothing. */
 interface Inbox {
@@ -82,7 +82,7 @@ export function services<Input, Result>(names: ServiceNames, carrier: Carrier<In
 
   /** Adds a message; returns its place among those of its name. `null` for a run that is not under way, and does not begin. */
   const send = async (ctx: ObjectContext, given: unknown): Promise<number | null> => {
-    const sending = Sending.safeParse(given).data;
+    const sending = InboxDelivery.safeParse(given).data;
     // Only a Reins of this home has the key.
     if (!sending || !isSealed(sending, ctx.key)) throw new TerminalError("not sealed by this Reins");
     const { sealed, name, earlier, begins } = sending;
@@ -191,10 +191,10 @@ export function services<Input, Result>(names: ServiceNames, carrier: Carrier<In
   return [inbox, run];
 }
 
-function either<WorkerProgress, Mail>(
-  marking: Pending<WorkerProgress>,
+function either<Mark, Mail>(
+  marking: Pending<Mark>,
   mail: Pending<Mail>,
-): Pending<{ mark: WorkerProgress } | { mail: Mail }> {
+): Pending<{ mark: Mark } | { mail: Mail }> {
   return RestatePromise.race([
     marking.map((mark, failure) => ({ mark: given(mark, failure) })),
     mail.map((messages, failure) => ({ mail: given(messages, failure) })),

@@ -103,6 +103,15 @@ describe("the hook program", () => {
     });
   });
 
+  test("passes on the numbers of such arguments as they are written", async () => {
+    const decided = greeting(() => ({ decision: "modify", modified_payload: { n: 0 } }));
+    const home = await homeWith((...asked) =>
+      String(decided(...asked)).replace('"n":0', '"n":12345678901234567890'),
+    );
+    const { stdout } = await run(["claude", "--home", home], CALL);
+    expect(stdout).toContain('"updatedInput":{"n":12345678901234567890}');
+  });
+
   test("blocks what would be changed where the agent takes no change", async () => {
     const home = await homeWith(greeting(() => ({ decision: "modify", modified_payload: { prompt: "x" } })));
     const { stdout } = await run(["claude", "--home", home], {
@@ -181,6 +190,14 @@ describe("the hook program", () => {
     const { said } = await hook(home, CALL, "--wait", "2");
     expect(said).toMatchObject(DENIED);
     expect(said.permissionDecisionReason).toContain("reins approvals approve a1");
+  });
+
+  test("denies while the agent still waits for it, when Reins hangs at the deadline", async () => {
+    const hanging = await homeWith(() => undefined);
+    const begun = performance.now();
+    // Four seconds after the deadline of a person, as the last request of a hook that waited for one.
+    expect(await hook(hanging, CALL, "--wait", "-4")).toMatchObject({ code: 0, said: DENIED });
+    expect(performance.now() - begun).toBeLessThan(15_000);
   });
 
   test.each([

@@ -54,7 +54,10 @@ const anthropic: CallDialect = {
   read: (body, model) => ({
     model: textAt(body, "model") || model,
     maxOutput: amountAt(body, "max_tokens"),
-    tools: listAt(body, "tools").map((tool) => textAt(tool, "name")),
+    tools: [
+      ...listAt(body, "tools").map((tool) => textAt(tool, "name")),
+      ...listAt(body, "mcp_servers").map((server) => remoteServer(textAt(server, "url"))),
+    ],
   }),
   note(document) {
     const type = textAt(document, "type");
@@ -85,9 +88,11 @@ const openaiChat: CallDialect = {
     return {
       model: textAt(body, "model") || model,
       maxOutput: most === undefined ? undefined : most * choices,
-      tools: listAt(body, "tools").map(
-        (tool) => textAt(at(tool, "function"), "name") || textAt(tool, "type"),
-      ),
+      tools: [
+        ...listAt(body, "tools").map((tool) => textAt(at(tool, "function"), "name") || textAt(tool, "type")),
+        ...listAt(body, "functions").map((declared) => textAt(declared, "name")),
+        ...(at(body, "web_search_options") === undefined ? [] : ["web_search"]),
+      ],
     };
   },
   note(document) {
@@ -110,7 +115,11 @@ const openaiResponses: CallDialect = {
   read: (body, model) => ({
     model: textAt(body, "model") || model,
     maxOutput: amountAt(body, "max_output_tokens"),
-    tools: listAt(body, "tools").map((tool) => textAt(tool, "name") || textAt(tool, "type")),
+    tools: listAt(body, "tools").map((tool) =>
+      textAt(tool, "type") === "mcp"
+        ? remoteServer(textAt(tool, "server_url") || textAt(tool, "connector_id"))
+        : textAt(tool, "name") || textAt(tool, "type"),
+    ),
   }),
   note(document) {
     const usage = at(at(document, "response") ?? document, "usage");
@@ -207,6 +216,11 @@ function withCache(read = 0, cached: number, output = 0): TokenCounts {
 
 function known(counts: Record<keyof TokenCounts, number | undefined>): Partial<TokenCounts> {
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== undefined));
+}
+
+/** What stands among the tools for an MCP server that the provider calls by itself. */
+function remoteServer(address: string): string {
+  return `mcp:${address}`;
 }
 
 function at(value: unknown, name: string): unknown {

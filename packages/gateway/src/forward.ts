@@ -118,7 +118,7 @@ async function passOn(
   const isStream = type.startsWith("text/event-stream");
   const counter = new UsageCounter(method.dialect, {
     form: encoding !== "identity" ? "unreadable" : isStream ? "events" : "document",
-    ...{ estimatedInput: call.estimatedInput, maxOutput: call.maxOutput },
+    ...{ estimatedInput: call.estimatedInput, maxOutput: call.maxOutput, goesOn: goesOn(call) },
   });
   const usage = () => (status < 400 && method.generates ? counter.end() : NOTHING);
   response.writeHead(status, passedHeaders(incoming.headers));
@@ -154,9 +154,15 @@ async function passOn(
   };
 }
 
-/** The usage of a call of which no response came: its input at most was read. */
-function sentAlone({ estimatedInput: input }: ModelCall): CountedUsage {
-  return { ...NOTHING, input, estimated: true };
+/** The usage of a call of which no response came: its input at most was read, unless its model writes all the same. */
+function sentAlone(call: ModelCall): CountedUsage {
+  const output = goesOn(call) ? call.maxOutput : 0;
+  return { ...NOTHING, input: call.estimatedInput, output, estimated: true };
+}
+
+/** Whether a model writes its response in the background, to be fetched later or by another call. */
+function goesOn({ body }: ModelCall): boolean {
+  return body.background === true;
 }
 
 /** Headers that are about one connection, or about who asks. */

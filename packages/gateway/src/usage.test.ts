@@ -48,6 +48,21 @@ test("counts an event without an end as the longest response", () => {
   expect(counter.end()).toMatchObject({ output: 1_000, estimated: true });
 });
 
+test("counts a response that is written in the background as the longest, unless its end was read", () => {
+  const counted = (document: object) => {
+    const background = { ...reading, goesOn: true, form: "document" as const };
+    const counter = new UsageCounter(dialectOf("openai responses"), background);
+    counter.push(Buffer.from(JSON.stringify(document)));
+    return counter.end();
+  };
+  expect(counted({ id: "r", status: "queued", usage: null })).toMatchObject({
+    ...{ input: 40, output: 1_000, estimated: true },
+  });
+  expect(counted({ id: "r", usage: { input_tokens: 7, output_tokens: 5 } })).toMatchObject({
+    ...{ input: 7, output: 5, estimated: false },
+  });
+});
+
 test("estimates texts by their length, and files by their number", () => {
   expect(estimatedInput({ a: "x".repeat(399) })).toBe(100);
   expect(estimatedInput({ messages: [{ data: "A".repeat(1_000_000) }] })).toBeLessThan(2_000);

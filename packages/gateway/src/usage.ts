@@ -53,6 +53,8 @@ interface Reading {
   readonly estimatedInput: number;
   /** The most tokens that the response may have; counted where it cannot be read. */
   readonly maxOutput: number;
+  /** Whether the model goes on writing once the agent has hung up; its longest response is counted then, unless the end is read. */
+  readonly goesOn?: boolean;
 }
 
 /** Reads what a response says of its usage while it passes. Never fails: what it cannot read is estimated. */
@@ -97,7 +99,7 @@ export class UsageCounter {
     if (this.#document.length > 0) this.#read(this.#document.take().toString("utf8"));
     const { input = 0, output = 0, cache_read = 0, cache_write = 0 } = this.#counts;
     if (this.#isFinal) return { input, output, cache_read, cache_write, estimated: false };
-    if (this.#isReadable) return { ...this.soFar, estimated: true };
+    if (this.#isReadable && !this.#reading.goesOn) return { ...this.soFar, estimated: true };
     return { ...this.soFar, output: Math.max(this.soFar.output, this.#reading.maxOutput), estimated: true };
   }
 

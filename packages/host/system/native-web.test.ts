@@ -22,7 +22,7 @@ async function pages(listener: RequestListener) {
 }
 
 const fetched = (url: string, signal = new AbortController().signal) =>
-  webService.fetch(new URL(url), signal);
+  webService("machine").fetch(new URL(url), signal);
 
 /** A native agent whose model fetches a page, and then says what it got. */
 async function fetching(url: string, person: string) {
@@ -64,6 +64,18 @@ describe("a page of the web for the native agent", () => {
     expect(agent.client.said.join("")).toContain("Not allowed");
   });
 });
+
+test.each(["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "10.0.0.1", "169.254.169.254"])(
+  "an agent of other people reaches nothing of this machine or its network at %s",
+  async (host) => {
+    const { url, asked } = await pages((_, response) => response.end("internal"));
+    const address = new URL(url);
+    address.host = `${host}:${address.port}`;
+    const { signal } = new AbortController();
+    await expect(webService("internet").fetch(address, signal)).rejects.toThrow("not on the internet");
+    expect(asked).toEqual([]);
+  },
+);
 
 describe("a hostile server", () => {
   test("leads nowhere but within its own origin", async () => {

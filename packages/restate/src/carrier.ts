@@ -3,7 +3,7 @@ import type { EngineEnd, JournalEngine, JournalSeal, RunJournal } from "@reins/g
 import { systemClock } from "@reins/kit";
 
 /** A message for a run: a sealed value under a name, or without one a sealed cancel. */
-export interface Message {
+export interface InboxMessage {
   /** Its place among all messages of the run, from 1. */
   readonly seq: number;
   readonly name?: string | undefined;
@@ -13,7 +13,7 @@ export interface Message {
 }
 
 /** How far a run has come in a process, as Restate stores it. It holds nothing of what was done. */
-export interface Mark {
+export interface WorkerProgress {
   /** The process. */
   readonly worker: string;
   /** What it has stored of the run, counted. */
@@ -112,7 +112,7 @@ export class Carrier<Input, Result> {
   }
 
   /** Resolves with the next thing that Restate has to store; continues the run if it is not under way. */
-  async next(run: string, turn: string): Promise<Mark> {
+  async next(run: string, turn: string): Promise<WorkerProgress> {
     const carried = this.#of(run, turn);
     while (!this.#isClosed) {
       const { failure, changed } = carried;
@@ -137,7 +137,7 @@ export class Carrier<Input, Result> {
   }
 
   /** Restate has stored a mark; what waited for it goes on. */
-  store(run: string, { worker, upTo }: Mark): void {
+  store(run: string, { worker, upTo }: WorkerProgress): void {
     const carried = this.#runs.get(run);
     if (!carried || worker !== this.#worker) return;
     const { waiting } = carried;
@@ -146,13 +146,13 @@ export class Carrier<Input, Result> {
   }
 
   /** The run is over for Restate. */
-  over(run: string, mark: Mark): void {
+  over(run: string, mark: WorkerProgress): void {
     this.store(run, mark);
     this.#runs.delete(run);
   }
 
   /** Hands messages to a run, in their order; those that it has got already change nothing. */
-  deliver(run: string, turn: string, messages: readonly Message[]): void {
+  deliver(run: string, turn: string, messages: readonly InboxMessage[]): void {
     const carried = this.#of(run, turn);
     for (const message of messages) {
       if (message.seq <= carried.handed) continue;
@@ -167,11 +167,11 @@ export class Carrier<Input, Result> {
   }
 
   /** What was sealed. Throws for what another process has sealed that is no Reins of this home. */
-  opened(run: string, { name, sealed }: Pick<Message, "name" | "sealed">): unknown {
+  opened(run: string, { name, sealed }: Pick<InboxMessage, "name" | "sealed">): unknown {
     return JSON.parse(this.#options.seal.open(messagePlace(run, name), sealed));
   }
 
-  async #deliver(run: string, carried: Carried, message: Message): Promise<void> {
+  async #deliver(run: string, carried: Carried, message: InboxMessage): Promise<void> {
     if (message.seq > carried.handed) return;
     try {
       await this.#local?.continue(run);
@@ -213,7 +213,7 @@ export class Carrier<Input, Result> {
     this.#wake(carried);
   }
 
-  #mark({ delivered }: Carried, upTo: number, isEnd: boolean): Mark {
+  #mark({ delivered }: Carried, upTo: number, isEnd: boolean): WorkerProgress {
     return { worker: this.#worker, upTo, isEnd, delivered };
   }
 

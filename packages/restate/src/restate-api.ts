@@ -22,7 +22,7 @@ export class RestateError extends Error {
 }
 
 /** A handler of an object, and the object's key. */
-export interface Target {
+export interface HandlerTarget {
   readonly object: string;
   readonly key: string;
   readonly handler: string;
@@ -45,7 +45,7 @@ export class RestateApi {
 
   /** Calls a handler once, however often the request has to be sent; returns its answer. */
   async call(
-    target: Target,
+    target: HandlerTarget,
     body: unknown,
     { id, signal, isPatient }: { id: string; signal: AbortSignal; isPatient: boolean },
   ): Promise<unknown> {

@@ -13,7 +13,7 @@ import { z } from "zod";
 import { Carrier } from "./carrier.ts";
 import { Endpoint } from "./endpoint.ts";
 import { type RestateAddress, RestateApi, RestateError } from "./restate-api.ts";
-import { type Sending, type ServiceNames, serviceNames, services } from "./services.ts";
+import { type InboxDelivery, type ServiceNames, serviceNames, services } from "./services.ts";
 
 /** How Reins and Restate reach each other. */
 export interface RestateSettings extends RestateAddress {
@@ -243,14 +243,14 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
     return false;
   }
 
-  async #send(run: string, sending: Sending): Promise<number | null> {
+  async #send(run: string, sending: InboxDelivery): Promise<number | null> {
     return z
       .number()
       .nullable()
       .parse(await this.#call(run, "send", sending));
   }
 
-  async #call(key: string, handler: string, body?: Sending): Promise<unknown> {
+  async #call(key: string, handler: string, body?: InboxDelivery): Promise<unknown> {
     await this.#listen();
     const { signal } = this.#closed;
     // A server that is known to be away is not waited for.

@@ -7,7 +7,7 @@ import {
   TerminalError,
 } from "@restatedev/restate-sdk";
 import { z } from "zod";
-import type { Carrier, Message } from "./carrier.ts";
+import type { Carrier, InboxMessage } from "./carrier.ts";
 
 /** The objects that Reins has in Restate, by their names there. Every Reins of a home has the same. */
 export interface ServiceNames {
@@ -22,7 +22,7 @@ export function serviceNames(prefix: string): ServiceNames {
 }
 
 /** What is sent to a run: a sealed value under a name, or without one a sealed cancel. */
-export const Sending = z.object({
+export const InboxDelivery = z.object({
   sealed: z.string(),
   name: z.string().optional(),
   /** How many values of the name its journal has. */
@@ -30,14 +30,14 @@ export const Sending = z.object({
   /** Whether a run that is not under way begins again. */
   begins: z.boolean().default(false),
 });
-export type Sending = z.input<typeof Sending>;
+export type InboxDelivery = z.input<typeof InboxDelivery>;
 
 /** What an inbox keeps of a run that is under way; of others it keeps nothing. */
 interface Inbox {
   /** What Restate carries the run by, from its beginning or reopening to its end. */
   readonly turn: string;
   /** Messages that the run may not have got. */
-  readonly mail: readonly Message[];
+  readonly mail: readonly InboxMessage[];
   readonly last: number;
   /** How many messages of a name there were. */
   readonly numbers: Readonly<Record<string, number>>;
@@ -82,7 +82,7 @@ export function services<Input, Result>(names: ServiceNames, carrier: Carrier<In
 
   /** Adds a message; returns its place among those of its name. `null` for a run that is not under way, and does not begin. */
   const send = async (ctx: ObjectContext, given: unknown): Promise<number | null> => {
-    const sending = Sending.safeParse(given).data;
+    const sending = InboxDelivery.safeParse(given).data;
     // Only a Reins of this home has the key.
     if (!sending || !isSealed(sending, ctx.key)) throw new TerminalError("not sealed by this Reins");
     const { sealed, name, earlier, begins } = sending;
@@ -99,7 +99,7 @@ export function services<Input, Result>(names: ServiceNames, carrier: Carrier<In
     if (!known) carryOn(ctx, inbox.turn);
     return number;
   };
-  const isSealed = (message: Pick<Message, "name" | "sealed">, run: string) => {
+  const isSealed = (message: Pick<InboxMessage, "name" | "sealed">, run: string) => {
     try {
       carrier.opened(run, message);
       return true;
@@ -112,7 +112,7 @@ export function services<Input, Result>(names: ServiceNames, carrier: Carrier<In
   const listen = async (
     ctx: ObjectContext,
     { turn, after, listener }: Listening,
-  ): Promise<readonly Message[] | null> => {
+  ): Promise<readonly InboxMessage[] | null> => {
     const inbox = await read(ctx);
     if (inbox?.turn !== turn) return null;
     const mail = inbox.mail.filter(({ seq }) => seq > after);
@@ -143,7 +143,7 @@ export function services<Input, Result>(names: ServiceNames, carrier: Carrier<In
   /** Gives the run what has come for it; returns the last of that, and what comes next. */
   const listening = async (ctx: ObjectContext, turn: string, after: number) => {
     for (let last = after; ; ) {
-      const { id, promise } = ctx.awakeable<readonly Message[]>();
+      const { id, promise } = ctx.awakeable<readonly InboxMessage[]>();
       const there = await ctx.objectClient(inbox, ctx.key).listen({ turn, after: last, listener: id });
       if (!there) return undefined;
       if (there.length === 0) return { last, mail: promise };

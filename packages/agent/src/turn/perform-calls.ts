@@ -39,6 +39,7 @@ export async function performCalls(turn: Turn, parts: readonly CallPart[]): Prom
       name,
       text: clipped(outcome.text, resultCharacters),
       isError: outcome.isError ?? false,
+      ...(outcome.media && { media: [...outcome.media] }),
     };
   });
 }

@@ -124,6 +124,18 @@ describe("before the first request, the supervisor", () => {
   });
 });
 
+test("what a tool finds beside text goes to the model", async () => {
+  const { prompt, model } = await run({
+    replies: [calling("read_file", { path: "paper.pdf" }), "Read."],
+    files: { "paper.pdf": "%PDF-1.7" },
+  });
+  await prompt("read paper.pdf");
+  expect(model.asked.at(-1)?.messages.at(-1)).toMatchObject({
+    role: "tool",
+    results: [{ media: [{ mimeType: "application/pdf", data: Buffer.from("%PDF-1.7").toString("base64") }] }],
+  });
+});
+
 describe("a decision of the supervisor", () => {
   test("that blocks an intent ends the turn with the reason, unseen by the model", async () => {
     const control = new ScriptedControl({

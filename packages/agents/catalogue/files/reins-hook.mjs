@@ -10,6 +10,8 @@ const MAX_ARGUMENTS = 1_900_000;
 const MAX_REPORTED = 32_000;
 const POLL_MS = 250;
 const ANSWER_MS = 30_000;
+/** How long after its deadline the hook still waits for an answer: less than after which the agent goes on without it. */
+const LAST_MS = 5_000;
 
 const [agent = "", ...flags] = process.argv.slice(2);
 const flag = (name, usual) => (flags.includes(name) ? flags[flags.indexOf(name) + 1] : usual);
@@ -48,6 +50,9 @@ class Refusal extends Error {}
 /** Reins cannot be reached, or did not say anything that counts. */
 class Unreachable extends Refusal {}
 
+/** Numbers stay as they are written, in both directions, so that what is decided is what is done. */
+const exact = (_, value, { source }) =>
+  typeof value === "number" && String(value) !== source ? JSON.rawJSON(source) : value;
 const text = (value) => (typeof value === "string" ? value : "");
 const cut = (value) => {
   const whole = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
@@ -62,9 +67,6 @@ async function readInput() {
     if (size > MAX_INPUT) throw new Refusal("the agent's hook sent more than Reins takes");
     chunks.push(chunk);
   }
-  // Numbers stay as they are written, so that what is decided is what is done.
-  const exact = (_, value, { source }) =>
-    typeof value === "number" && String(value) !== source ? JSON.rawJSON(source) : value;
   const input = JSON.parse(Buffer.concat(chunks).toString("utf8"), exact);
   if (typeof input !== "object" || input === null) throw new Refusal("the agent's hook sent no object");
   return input;
@@ -125,7 +127,7 @@ function dial() {
     for (const line of lines) {
       let message;
       try {
-        message = JSON.parse(line);
+        message = JSON.parse(line, exact);
       } catch {
         return fail("Reins sent something that is no message");
       }
@@ -141,7 +143,8 @@ function dial() {
     request(method, params) {
       const { promise, resolve, reject } = Promise.withResolvers();
       const id = String(++count);
-      const timer = setTimeout(() => fail("Reins did not answer in time"), ANSWER_MS);
+      const left = Math.max(POLL_MS, deadline + LAST_MS - performance.now());
+      const timer = setTimeout(() => fail("Reins did not answer in time"), Math.min(ANSWER_MS, left));
       promise.catch(() => {}).finally(() => clearTimeout(timer));
       waiting.set(id, { resolve, reject });
       if (socket.destroyed) fail("Reins closed the connection without an answer");

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -126,6 +127,16 @@ test("the command quotes its paths, and fails closed only where something is dec
   expect(hookCommand(install, true)).toContain(`it'\\''s home`);
   expect(hookCommand(install, true)).toMatch(/exit 2; }$/);
   expect(hookCommand(install, false)).toMatch(/exit 0$/);
+});
+
+test("no program that a repository puts first on PATH answers in the place of the hook", async () => {
+  const install = await newInstall("claude");
+  const folder = dirname(install.path);
+  await writeFile(join(folder, "env"), "#!/bin/sh\necho yes\n", { mode: 0o755 });
+  const run = { env: { PATH: `${folder}:/usr/bin:/bin` }, encoding: "utf8" } as const;
+  // The hook itself is not installed, which blocks.
+  const { status, stdout } = spawnSync("/bin/sh", ["-c", hookCommand(install, true)], run);
+  expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
 });
 
 test("an agent without hooks is refused by name, with those that have them", () => {

@@ -115,7 +115,8 @@ export function programIn(home: string): string {
 export function hookCommand({ agent, home, node, wait, reads }: HookInstall, isDecided: boolean): string {
   const given = ["PATH", ...agent.variables].map((name) => `${name}="$${name}"`).join(" ");
   const flags = [`--home ${quoted(home)}`, `--wait ${wait}`, ...(reads === "allow" ? ["--reads allow"] : [])];
-  const run = `env -i ${given} ${quoted(node)} ${quoted(programIn(home))} ${agent.id} ${flags.join(" ")}`;
+  // By its path: a repository may name the folders in which programs are looked for.
+  const run = `/usr/bin/env -i ${given} ${quoted(node)} ${quoted(programIn(home))} ${agent.id} ${flags.join(" ")}`;
   if (!isDecided) return `${run} || exit 0`;
   const decide = `${run} --decide`;
   const why = `Blocked: the hook of Reins cannot run. See reins hooks status ${agent.id}`;

@@ -175,6 +175,24 @@ describe("the live lines", () => {
     );
   });
 
+  it("show nothing of an agent between a question and its answer but the call that is asked about", () => {
+    const text = "? Permission needed\n\n".repeat(40);
+    const other = { ...call, id: "other", title: "? Permission needed" };
+    const state = {
+      ...EMPTY_STATE,
+      message: { from: "agent" as const, text, isStart: true },
+      tools: [other, call, { ...other, id: "third" }],
+      plan: [{ content: text, status: "pending" }],
+      questions: [{ key: "a", session: "s", call: "t", approval: sampleApproval() }],
+    };
+    expect(liveLines(state, page(), 20)).toEqual([
+      "",
+      "• Write a.txt asks for permission",
+      "",
+      "? An agent waits for you. Tab answers the question above",
+    ]);
+  });
+
   it("offer only the answers that may be given", () => {
     const approval = sampleApproval({ options: ["deny"] });
     const state = {

@@ -171,11 +171,11 @@ const MOST_STEPS = 5;
 /** The lines between what is finished and the input. */
 export function liveLines(state: State, page: PageSize, height: number): readonly string[] {
   const { style } = page;
-  const { message, tools, plan, queue, questions, busy } = state;
+  const { queue, questions, busy } = state;
+  const { message, tools, plan } = ofAgent(state);
   const growing = message ? rawLines({ kind: "message", ...message }, page) : [];
   const running = tools.map((call) => {
-    const isAsked = questions.some((question) => question.call === call.id);
-    const what = isAsked ? style.warn(" asks for permission") : style.dim(" …");
+    const what = questions.length > 0 ? style.warn(" asks for permission") : style.dim(" …");
     return `${style.accent("•")} ${truncateToWidth(exactLine(call.title), Math.max(page.width - 24, 8), "…")}${what}`;
   });
   const waiting = queue.slice(0, MOST_QUEUED).map(({ text }) => style.dim(`queued  ${proseLine(text)}`));
@@ -190,6 +190,16 @@ export function liveLines(state: State, page: PageSize, height: number): readonl
     ...answerLines(state, page),
   ];
   return lines.map((line) => truncateToWidth(line, page.width, "…"));
+}
+
+/**
+ * What of an agent is shown between what is finished and the input. While a question is asked that is its call alone, on
+ * one line: anything else could move the question off the screen and look like one.
+ */
+function ofAgent({ message, tools, plan, questions }: State): Pick<State, "message" | "tools" | "plan"> {
+  const [question] = questions;
+  if (!question) return { message, tools, plan };
+  return { message: undefined, tools: tools.filter(({ id }) => id === question.call), plan: [] };
 }
 
 /** A few steps around the current one. */

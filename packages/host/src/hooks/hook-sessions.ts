@@ -81,7 +81,7 @@ export class HookSessions implements HookPort {
     const hook = hookIn(event);
     const session = hook && this.#hub.sessions.get(event.session_id);
     const known = session && this.#known.get(session.id);
-    if (!hook || !known || session.record.user !== subject.user) return;
+    if (!hook || !known || !isOwn(session, subject)) return;
     const goesOn = known.turn?.prompt !== undefined && known.turn.prompt === hook.prompt;
     const isNew = event.event_type === "pre_prompt" && !goesOn;
     const update = event.event_type === "pre_prompt" && goesOn ? undefined : updateFor(event, hook, decision);
@@ -177,6 +177,11 @@ export class HookSessions implements HookPort {
     const shown = Object(this.#hub.harness.redact(update));
     await session.append({ message: { method: UPDATE, params: { sessionId: session.id, update: shown } } });
   }
+}
+
+/** Whether a session is one of the user. Two tenants may both have users of one name. */
+function isOwn({ record }: Session, { tenant, user }: Subject): boolean {
+  return record.tenant === tenant && record.user === user;
 }
 
 function hookIn({ metadata }: HookEvent): Hook | undefined {

@@ -15,26 +15,33 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
  * Gets pages for the native agent. An address was decided by its host, so no name may lead elsewhere: one of the internet
  * not to this machine or its network, by its addresses or by a redirect.
  */
-export const webService: WebService = {
-  async fetch(address, signal) {
-    const over = AbortSignal.any([signal, AbortSignal.timeout(TIME_MS)]);
-    let url = address;
-    for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
-      const response = await send(url, over);
-      const { statusCode: status = 0, headers } = response;
-      if (!REDIRECTS.has(status) || headers.location === undefined) return pageOf(response, status);
-      response.destroy();
-      const next = URL.parse(headers.location, url.href);
-      if (!next || !/^https?:$/.test(next.protocol)) throw new Error("it redirects to what is no page");
-      if (next.origin !== url.origin) return { kind: "elsewhere", url: next.href.slice(0, 2_048) };
-      url = next;
-    }
-    throw new Error(`it redirects more than ${MOST_REDIRECTS} times`);
-  },
-};
+export function webService(reach: WebReach): WebService {
+  return { fetch: (address, signal) => fetchPage(address, signal, reach) };
+}
 
-async function send(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
+/** How far pages are looked for: on the internet alone, or on this machine and its network, too, where an address says so. */
+export type WebReach = "internet" | "machine";
+
+async function fetchPage(address: URL, signal: AbortSignal, reach: WebReach): Promise<FetchedPage> {
+  const over = AbortSignal.any([signal, AbortSignal.timeout(TIME_MS)]);
+  let url = address;
+  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
+    const response = await send(url, over, reach);
+    const { statusCode: status = 0, headers } = response;
+    if (!REDIRECTS.has(status) || headers.location === undefined) return pageOf(response, status);
+    response.destroy();
+    const next = URL.parse(headers.location, url.href);
+    if (!next || !/^https?:$/.test(next.protocol)) throw new Error("it redirects to what is no page");
+    if (next.origin !== url.origin) return { kind: "elsewhere", url: next.href.slice(0, 2_048) };
+    url = next;
+  }
+  throw new Error(`it redirects more than ${MOST_REDIRECTS} times`);
+}
+
+async function send(url: URL, signal: AbortSignal, reach: WebReach): Promise<IncomingMessage> {
   const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (reach === "internet" && isIP(host) !== 0 && addressScope(host) !== "public")
+    throw new Error(`${host} is not on the internet`);
   if (isIP(host) !== 0 && addressScope(host) === "local" && !isLoopback(host))
     throw new Error(`${host} is an address of this machine's link`);
   const request = url.protocol === "https:" ? httpsRequest : httpRequest;
@@ -46,7 +53,7 @@ async function send(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const sent = request(
     url,
-    { headers, signal, lookup: host === "localhost" ? lookup : publicLookup },
+    { headers, signal, lookup: host === "localhost" && reach === "machine" ? lookup : publicLookup },
     resolve,
   );
   sent.on("error", reject);

@@ -27,6 +27,7 @@ import { isAllowedUnasked } from "../control/enforce.ts";
 import { fileState, StandingVerdicts } from "../control/standing-verdicts.ts";
 import type { GovernorOptions } from "../governor/context.ts";
 import { Governor } from "../governor/governor.ts";
+import { reachesAll } from "../governor/session-folders.ts";
 import type { Protocol } from "../graph/protocol.ts";
 import type { SkillLibrary } from "../skills/skill-library.ts";
 import type { TenantMessaging } from "../turn/messaging.ts";
@@ -157,6 +158,7 @@ export function startNative(options: NativeOptions): {
     workerOf: (id) => governor.sessionOf(id)?.descent?.worker,
     offersBridge: (id, method) => governor.sessionOf(id)?.clients.whoServes?.(method, {}) !== undefined,
     native: entry.id,
+    web: webFor(principal, confined?.network),
     skills: options.skills?.serviceFor((id) => ({
       principal,
       roots: governor.sessionOf(id)?.workspace.roots ?? [],
@@ -255,13 +257,16 @@ interface NativeServicesOptions {
   readonly protocol?: (nameOf: (sessionId: string) => string) => ProtocolService | undefined;
   /** The skills of folders. */
   readonly skills?: HostServices["skills"] | undefined;
+  /** Fetches pages of the web; none are fetched where it is absent. */
+  readonly web?: HostServices["web"] | undefined;
   /** Has a child of a session do something; none can where it is absent. */
   readonly spawn?: SubagentService["run"] | undefined;
 }
 
 /** Mail, board and subagents, each session in the name of the agent that it acts as, and the tools of its client. */
 function nativeServices(options: NativeServicesOptions): HostServices {
-  const { messaging, subjectOf, offers, native, spawn, mayRead, skills, workerOf, offersBridge } = options;
+  const { messaging, subjectOf, offers, native, spawn, mayRead, skills, web, workerOf, offersBridge } =
+    options;
   const subjectIn = (sessionId: string) => {
     const subject = subjectOf(sessionId);
     if (subject) return subject;
@@ -274,7 +279,7 @@ function nativeServices(options: NativeServicesOptions): HostServices {
     nameOf,
     workerOf,
     offersBridge,
-    web: webService,
+    ...(web && { web }),
     ...(protocol && { protocol }),
     ...(skills && { skills }),
     ...(mayRead && { mayRead }),
@@ -311,4 +316,13 @@ export function messagingTools(
       post: (id, content) => board.post(agentIn(id), content),
     },
   };
+}
+
+/**
+ * The web as an agent may see it. Pages are fetched by this process: what confines commands would not hold there, and other
+ * people's agents have no business with what listens on this machine.
+ */
+function webFor(principal: Principal, network: NetworkReach = "open"): HostServices["web"] | undefined {
+  if (network !== "open") return undefined;
+  return webService(reachesAll(principal) ? "machine" : "internet");
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "@reins/acp";
+import { visibleText } from "@reins/kit";
 import { type Approval, answererOf, type Harness, type Principal, shownTo } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
 import { approvalIn, permissionIdOf, sessionIdOf, sessionIn } from "./shapes.ts";
@@ -47,27 +48,45 @@ export function shownPermission(
   };
 }
 
-/** What an approval is about, by OpenCode's names. */
+/** The arguments that a tool for command lines has beside the line. */
+const BESIDE_COMMAND: ReadonlySet<string> = new Set([
+  ...["description", "timeout", "timeout_ms", "background", "is_background", "run_in_background"],
+  ...["cwd", "working_dir", "workdir", "directory", "dir_path"],
+]);
+
+/** What an approval is about, by OpenCode's names. Its clients show these alone, so they are of what would be done. */
 function subjectOf({ tool, facts }: Pick<Approval, "tool" | "facts">): {
   readonly permission: string;
   readonly patterns: readonly string[];
   readonly metadata: JsonObject;
 } {
-  const commands = facts.effects.flatMap((effect) => (effect.kind === "exec" ? [effect.command] : []));
-  const written = facts.effects.flatMap((effect) => (effect.kind === "write" ? [effect.path] : []));
-  const read = facts.effects.flatMap((effect) => (effect.kind === "read" ? [effect.path] : []));
-  const hosts = facts.effects.flatMap((effect) => (effect.kind === "net" ? [effect.host] : []));
-  const { command } = { command: undefined, ...Object(facts.arguments) };
-  if (commands.length > 0 || typeof command === "string") {
-    const line = typeof command === "string" ? command : commands.join("; ");
+  const commands = facts.effects.flatMap((effect) =>
+    effect.kind === "exec"
+      ? [[effect.command, ...effect.arguments.map((word) => word ?? "…")].join(" ")]
+      : [],
+  );
+  const paths = (kind: "read" | "write") =>
+    facts.effects.flatMap((effect) => (effect.kind === kind ? [visibleText(effect.path)] : []));
+  const hosts = facts.effects.flatMap((effect) => (effect.kind === "net" ? [visibleText(effect.host)] : []));
+  const given = commandLineIn(facts.arguments);
+  if (commands.length > 0 || given !== undefined) {
+    const line = visibleText(given ?? commands.join("; "));
     return { permission: "bash", patterns: [line], metadata: { command: line } };
   }
+  const [written, read] = [paths("write"), paths("read")];
   if (written.length > 0)
     return { permission: "edit", patterns: written, metadata: { filepath: written.join(", ") } };
   if (hosts.length > 0)
     return { permission: "webfetch", patterns: hosts, metadata: { url: hosts.join(", ") } };
   if (read.length > 0) return { permission: "read", patterns: read, metadata: {} };
   return { permission: tool, patterns: [tool], metadata: {} };
+}
+
+/** The command line that arguments are; of a tool that takes others too, one would say nothing of what it does. */
+function commandLineIn(given: unknown): string | undefined {
+  const { command, ...others }: Readonly<Record<string, unknown>> = { ...Object(given) };
+  const isWhole = Object.keys(others).every((name) => BESIDE_COMMAND.has(name));
+  return typeof command === "string" && isWhole ? command : undefined;
 }
 
 /** What became of a question about an approval. One that was withdrawn is rejected; it may be asked again. */

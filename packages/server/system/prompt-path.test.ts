@@ -39,7 +39,7 @@ async function callsOf(job: () => Promise<unknown>): Promise<ReadonlyMap<string,
 }
 
 /** How often a job is measured; a timer that fires in each of them is no coincidence. */
-const TIMES = 3;
+const TIMES = 8;
 const QUIET_MS = 60;
 
 /** Resolves when no function of ours was called for a while: timers and subscribers of what came before are done. */

@@ -4,6 +4,7 @@ import { openPostgres, readPostgresAddress } from "@reins/store";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { PostgresServer, postgresFolder } from "../../store/test/postgres-server.ts";
 import { Approvals } from "../src/approvals/approvals.ts";
+import type { Decided } from "../src/decision/decision.ts";
 import { Supervisor } from "../src/decision/supervisor.ts";
 import { harnessTables } from "../src/harness/tables.ts";
 import { keysIn } from "../test/approvals/home.ts";
@@ -87,7 +88,14 @@ limits: [{ name: budget, per: user, within: 1h, calls: 10, exceeded: ${exceeded}
       const seen: string[] = [];
       asking?.approvals.subscribe(({ approval }) => seen.push(approval.state));
       for (const [index, tool] of ["deploy", "release"].entries()) {
-        const approval = askedApproval((await asking?.decide(tool)) ?? failing());
+        let decided: Decided | undefined;
+        // Its connections come back one after the other.
+        const verdict = async () => {
+          decided = await asking?.decide(tool);
+          return decided?.verdict;
+        };
+        await expect.poll(verdict, { timeout: 20_000 }).toBe("ask");
+        const approval = askedApproval(decided ?? failing());
         await answering?.approvals.answer(approval, { ...bob, decision: "deny" });
         await expect
           .poll(() => seen)

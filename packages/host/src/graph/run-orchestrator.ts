@@ -141,7 +141,9 @@ export class RunOrchestrator {
     const engine = this.#engineOf(current);
     await engine.cancel(run.key);
     await engine.ended(run.key).catch(() => undefined);
-    return current;
+    // One that was about to continue was read before it did.
+    const { tenant } = current.declared;
+    return (await this.#options.store.find(tenant, current.id)) ?? current;
   }
 
   /** Sends a control to a run; one that has failed or is blocked continues with it. */

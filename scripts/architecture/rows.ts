@@ -89,6 +89,7 @@ export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
   "packages/host/system/fixtures/home.ts",
   "packages/kit/test/tar.ts",
   "packages/mcp/system/fixtures/home.ts",
+  "packages/mcp/system/fixtures/login-lab.ts",
   "packages/mcp/system/fixtures/raw-agent.ts",
   "packages/restate/test/restate-server.ts",
   "packages/runner/test/agents.ts",

@@ -1,5 +1,6 @@
 export type { ToolView } from "@reins/agent";
 export { notApplied } from "@reins/bridge";
+export { logInToServer, loginAddress, loginHeader } from "@reins/mcp";
 export { type Killed, KillOrder, KillReport, memoryOf } from "@reins/runner";
 export type { CommandService } from "./commands/command-service.ts";
 export type { GovernedInstall } from "./control/caller-scope.ts";
@@ -29,6 +30,7 @@ export { type EventLog, readWritten } from "./log/event-log.ts";
 export type { Cursor, Gap, LoggedEvent } from "./log/logged-event.ts";
 export type { Subscription } from "./log/subscription.ts";
 export { logTables } from "./log/tables.ts";
+export { SealedLogins } from "./mcp/sealed-logins.ts";
 export { listPins, resetPins } from "./mcp/tool-pins.ts";
 export { familyAnswers, userMemory } from "./native/advisers.ts";
 export type { NativeSettings } from "./native/start-native.ts";

@@ -10,6 +10,8 @@ import { McpError } from "./faults.ts";
 import type { McpGate } from "./gate.ts";
 import { GovernedServer } from "./governed-server.ts";
 import { MCP_LIMITS, type McpLimits } from "./limits.ts";
+import { type ServerLogin, ServerLogins } from "./login/server-login.ts";
+import type { LoginStore } from "./login/stored-login.ts";
 import { httpLink } from "./server/http-link.ts";
 import type { Fetch } from "./server/http-requests.ts";
 import { type LocalServer, localLink } from "./server/local-link.ts";
@@ -38,6 +40,8 @@ export interface McpGatewayOptions {
   readonly spawn?: SpawnServer;
   /** How servers are reached over HTTP. */
   readonly fetch?: Fetch;
+  /** The logins to servers that declarations may name. */
+  readonly logins?: LoginStore;
   /** What every started server gets of the environment, besides what its declaration names. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Whether servers may have the agent's model write for them. By default they are refused. */
@@ -81,6 +85,7 @@ export class McpGateway {
   readonly #spawn: SpawnServer;
   readonly #clock: Clock;
   readonly #socket: SocketListener;
+  readonly #logins: ServerLogins;
   readonly #wrapped = new Set<WrappedServer>();
   #http: Promise<HttpListener> | undefined;
   #isClosed = false;
@@ -91,6 +96,8 @@ export class McpGateway {
     this.#clock = clock;
     this.#spawn = options.spawn ?? spawnOwned(options.owner ?? new Owner(folderOf(options)), clock);
     this.#socket = socket;
+    const { logins: store, fetch = globalThis.fetch } = options;
+    this.#logins = new ServerLogins({ store, fetch, clock });
   }
 
   /** Opens a gateway. */
@@ -117,11 +124,19 @@ export class McpGateway {
     place: SessionPlace,
   ): Promise<WrappedServer> {
     if (this.#isClosed) throw new McpError("closed", "the MCP gateway is closed");
-    const server = readServer(declared);
+    const read = readServer(declared);
+    const { server, login } = isHttpServer(read)
+      ? await this.#logins.take(read)
+      : { server: read, login: undefined };
     const credentials = isHttpServer(server) ? server.headers : server.env;
-    const redact = this.#options.redactor.also(credentials.map(({ value }) => value));
-    const hide = (text: string) => String(redact(text));
-    const governed = this.#govern(server.name, gate, { hide, open: this.#linkTo(server, hide, place) });
+    const given = credentials.map(({ value }) => value);
+    const { redactor } = this.#options;
+    const redact = redactor.also(given);
+    // The tokens of a login are others after a while.
+    const hide = (text: string) =>
+      String(login ? redactor.also([...given, ...login.secrets])(text) : redact(text));
+    const open = this.#linkTo(server, hide, place, login);
+    const governed = this.#govern(server.name, gate, { hide, open });
     return this.#admit({ ...otherMembers(server), name: server.name }, governed, how);
   }
 
@@ -181,12 +196,17 @@ export class McpGateway {
     });
   }
 
-  #linkTo(server: McpServer, hide: (text: string) => string, { cwd }: SessionPlace): OpenLink {
+  #linkTo(
+    server: McpServer,
+    hide: (text: string) => string,
+    { cwd }: SessionPlace,
+    login: ServerLogin | undefined,
+  ): OpenLink {
     const { environment = minimalEnvironment(), fetch = globalThis.fetch } = this.#options;
     const parts = { hide, limits: this.#limits, clock: this.#clock };
     if (!isHttpServer(server)) return processLink({ ...parts, server, cwd, environment, spawn: this.#spawn });
     const link = server.type === "sse" ? sseLink : httpLink;
-    return link({ ...parts, server, fetch });
+    return link({ ...parts, server, fetch, login });
   }
 
   #bySocket(declared: { readonly name: string }, governed: GovernedServer): Admitted {

@@ -38,6 +38,23 @@ test("a server is for the agents and tenants that it names, and without any for 
   expect(names("codex", "__proto__")).toEqual([]);
 });
 
+test("a server with a login names it with a random value that stays", async () => {
+  const home = await mkdtemp(join(tmpdir(), "mcp-servers-"));
+  onTestFinished(() => rm(home, { recursive: true }));
+  const notes = { url: "https://notes.example.com/mcp", login: true };
+  const settings = McpSettings.parse({
+    servers: { notes, other: { ...notes, url: "https://other.example" } },
+  });
+  const headers = async () => {
+    const declared = (await mcpServersFor(home, settings))("claude", "default");
+    return declared.map((server) => Object(server).headers[0]);
+  };
+  const [first, other] = await headers();
+  expect(first).toEqual({ name: "Authorization", value: expect.stringMatching(/^Reins-Login [\w-]{43}$/) });
+  expect(other.value).not.toBe(first.value);
+  expect(await headers()).toEqual([first, other]);
+});
+
 test("a secret that cannot be read, or a server that is none, is an error", async () => {
   await expect(read({ notes: { command: "serve", env: { KEY: "@missing" } } })).rejects.toThrow(
     'holds KEY of the MCP server "notes" and cannot be read',

@@ -1,9 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { HostingOptions } from "@reins/host";
-import { DEFAULT_TENANT } from "@reins/supervisor";
+import { type HostingOptions, loginHeader, SealedLogins } from "@reins/host";
+import { DEFAULT_TENANT, Vault } from "@reins/supervisor";
 import { z } from "zod";
 import { CliError } from "../errors.ts";
+import { keysIn } from "../home.ts";
 
 /** Values by name. A value `@path` is read from a file, relative to the home. */
 const Values = z.record(z.string().min(1), z.string()).default({});
@@ -28,6 +29,8 @@ const Server = z.union([
     url: z.url({ protocol: /^https?$/ }),
     type: z.enum(["http", "sse"]).default("http"),
     headers: Values,
+    /** Whether the login of `reins mcp login` is used. */
+    login: z.boolean().default(false),
   }),
 ]);
 
@@ -43,17 +46,27 @@ export async function mcpServersFor(
 ): Promise<NonNullable<HostingOptions["serversFor"]>> {
   const all = await Promise.all(
     Object.entries(servers).map(async ([name, { agents, tenants, ...server }]) => {
-      const declared =
-        "url" in server
-          ? { ...server, name, headers: await valuesOf(home, name, server.headers) }
-          : { ...server, name, env: await valuesOf(home, name, server.env) };
-      return { agents, tenants, declared };
+      if (!("url" in server))
+        return {
+          agents,
+          tenants,
+          declared: { ...server, name, env: await valuesOf(home, name, server.env) },
+        };
+      const { login, ...reached } = server;
+      const headers = await valuesOf(home, name, server.headers);
+      if (login) headers.push(await loginHeader(await loginsOf(home), server.url));
+      return { agents, tenants, declared: { ...reached, name, headers } };
     }),
   );
   return (agent, tenant) =>
     all.flatMap(({ agents, tenants, declared }) =>
       tenants.includes(tenant) && agents?.includes(agent) !== false ? [declared] : [],
     );
+}
+
+/** The logins to MCP servers that a home keeps. */
+export async function loginsOf(home: string): Promise<SealedLogins> {
+  return new SealedLogins(home, await Vault.open(keysIn(home)));
 }
 
 function valuesOf(home: string, server: string, given: Readonly<Record<string, string>>) {

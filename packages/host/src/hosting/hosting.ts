@@ -24,6 +24,7 @@ import { Kills } from "../kill/kills.ts";
 import { EventLog } from "../log/event-log.ts";
 import type { Hole } from "../log/logged-event.ts";
 import { FolderServers } from "../mcp/folder-servers.ts";
+import { SealedLogins } from "../mcp/sealed-logins.ts";
 import { ToolPins } from "../mcp/tool-pins.ts";
 import { Daemons } from "../native/daemons.ts";
 import { Subagents } from "../native/subagents.ts";
@@ -182,7 +183,8 @@ export class Hosting {
       await messaging?.recover();
       swept.catch(() => undefined);
       const catalogue = options.catalogue ?? Catalogue.load(options.agents);
-      gateway = await McpGateway.open({ owner, redactor: harness.redactor });
+      const logins = new SealedLogins(harness.home, harness.vault);
+      gateway = await McpGateway.open({ owner, redactor: harness.redactor, logins });
       const pins = new ToolPins(harness);
       const offers = new TurnOffers(harness);
       const skills = new SkillLibrary({
@@ -237,6 +239,7 @@ export class Hosting {
         onFault: (agent, reason) => onError(new Error(`${agent}: ${reason}`)),
       });
       await renewGraphSeals(harness.store, harness.vault);
+      await logins.renew();
       await renewSessionSeals({ store: harness.store, vault: harness.vault, onError });
       const log = await openLog(harness, onError);
       opened = log;

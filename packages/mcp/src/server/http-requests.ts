@@ -1,5 +1,6 @@
-import { readLimited, settlesWithin } from "@reins/kit";
+import { raceAbort, readLimited, settlesWithin } from "@reins/kit";
 import type { ServerContext } from "../gate.ts";
+import type { ServerLogin } from "../login/server-login.ts";
 import { isModernRevision, isObject, type Message, objectIn, revisionOf } from "../message.ts";
 import type { HttpServer } from "../server-entry.ts";
 import type { Loss, Sending } from "./server-run.ts";
@@ -8,6 +9,8 @@ import type { Loss, Sending } from "./server-run.ts";
 export interface HttpParts extends Pick<ServerContext, "hide" | "limits" | "clock"> {
   readonly server: HttpServer;
   readonly fetch: Fetch;
+  /** How the operator is logged in to the server, if the declaration says so. */
+  readonly login?: ServerLogin | undefined;
 }
 
 /** A message on its way. */
@@ -31,13 +34,21 @@ export class HttpRequests {
     this.#url = new URL(parts.server.url);
   }
 
-  /** Posts a message. */
-  post(
+  /** Posts a message. Throws if the server wants another login for it. */
+  async post(
     { message, body, sending, place = this.#url }: OutgoingMessage,
     signal: AbortSignal,
   ): Promise<Response> {
     const headers = messageHeaders(this.#parts.server, this.session, message, sending);
-    return this.#fetch(place, { method: "POST", headers, body, signal });
+    const response = await this.#fetch(place, { method: "POST", headers, body, signal });
+    const refusal = await this.refusal(response);
+    if (refusal !== undefined) throw new NotDelivered(refusal);
+    return response;
+  }
+
+  /** Why the server turned a request down, if for lack of a login. */
+  async refusal(response: Response): Promise<string | undefined> {
+    return this.#parts.login?.refusal(response);
   }
 
   /** Opens a stream of the server's messages, or resumes one after an event. */
@@ -71,8 +82,19 @@ export class HttpRequests {
     return { text, delivered: mayHaveArrived(error) };
   }
 
-  #fetch(place: URL, init: RequestInit): Promise<Response> {
-    return fetchSameOrigin(this.#parts.fetch, place, init);
+  #fetch(
+    place: URL,
+    init: RequestInit & { readonly headers: Headers; readonly signal: AbortSignal },
+  ): Promise<Response> {
+    const { fetch, login } = this.#parts;
+    if (!login) return fetchSameOrigin(fetch, place, init);
+    const sent = login.send((authorization) => {
+      init.signal.throwIfAborted();
+      const headers = new Headers(init.headers);
+      if (authorization !== undefined) headers.set("authorization", authorization);
+      return fetchSameOrigin(fetch, place, { ...init, headers }, 0);
+    });
+    return raceAbort(sent, init.signal);
   }
 }
 
@@ -180,7 +202,12 @@ const MOST_REDIRECTS = 3;
  * Fetches, following only those redirects that stay with the same origin and keep the method: the credentials of a
  * server go nowhere else.
  */
-async function fetchSameOrigin(fetch: Fetch, url: URL, init: RequestInit): Promise<Response> {
+async function fetchSameOrigin(
+  fetch: Fetch,
+  url: URL,
+  init: RequestInit,
+  mostRedirects = MOST_REDIRECTS,
+): Promise<Response> {
   let place = url;
   for (let redirects = 0; ; redirects += 1) {
     const response = await fetch(place, { ...init, redirect: "manual" });
@@ -188,7 +215,7 @@ async function fetchSameOrigin(fetch: Fetch, url: URL, init: RequestInit): Promi
     if ((response.status !== 307 && response.status !== 308) || location === null) return response;
     await response.body?.cancel();
     const next = new URL(location, place);
-    if (next.origin !== url.origin || redirects >= MOST_REDIRECTS) {
+    if (next.origin !== url.origin || redirects >= mostRedirects) {
       throw new NotDelivered("it redirects to somewhere else, where its credentials must not go");
     }
     place = next;

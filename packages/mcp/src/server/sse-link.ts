@@ -82,8 +82,9 @@ class SseLink implements ServerLink {
     try {
       const response = await this.#http.stream(this.#end.signal);
       if (!response.ok || mediaType(response) !== "text/event-stream") {
+        const refusal = await this.#http.refusal(response);
         await response.body?.cancel();
-        throw new NotDelivered(`it has no stream: HTTP status ${response.status}`);
+        throw new NotDelivered(refusal ?? `it has no stream: HTTP status ${response.status}`);
       }
       for await (const { event, data } of eventsOf(response, limits.messageBytes, resumption)) {
         if (data === undefined) continue;

@@ -16,6 +16,7 @@ import { type Notice, noticeOnStderr } from "../../output.ts";
 import { printableLine, screenWidth, table } from "../../printable.ts";
 import { watchForStop } from "../../serving/stop.ts";
 import { openWhenFree } from "../acp/acp.ts";
+import { loginCommand, loginOf, logoutCommand } from "./login.ts";
 
 interface ServerFlags {
   readonly name?: string | undefined;
@@ -182,6 +183,7 @@ Answer what it asks on the page, or with reins approvals, while the client waits
     "reins mcp -- npx -y @modelcontextprotocol/server-everything",
     "reins mcp --env GITHUB_TOKEN -- docker run -i --rm -e GITHUB_TOKEN ghcr.io/github/github-mcp-server",
     "reins mcp --name notes --header Authorization=NOTES_AUTH https://notes.example.com/mcp",
+    "reins mcp login https://notes.example.com/mcp",
     "reins mcp pins list",
   ],
   codes: {
@@ -191,16 +193,24 @@ Answer what it asks on the page, or with reins approvals, while the client waits
     unreachable: "the Reins that served it went away",
     taken: "another process holds the home and does not answer",
   },
-  subcommands: { pins: pinsCommand },
+  subcommands: { login: loginCommand, logout: logoutCommand, pins: pinsCommand },
   async run({ server, home, cwd, ...given }, { verbose, notice }) {
     const declared = declaredServer(server, given, process.env);
     if (cwd !== undefined) await requireFolder(resolve(cwd), "--cwd");
     await openHome(home, notice);
     const log = await openLog(process.stderr, logLevel(verbose, { REINS_LOG: "warn", ...process.env }));
     const place = cwd === undefined ? await defaultFolder(home) : resolve(cwd);
-    await serve({ home, place, declared }, log);
+    await serve({ home, place, declared: await withLogin(home, declared) }, log);
   },
 });
+
+/** The declaration with the login of the home to the server, unless it has headers of its own. */
+async function withLogin(home: string, declared: JsonObject): Promise<JsonObject> {
+  const { url, headers } = declared;
+  if (typeof url !== "string" || !Array.isArray(headers) || headers.length > 0) return declared;
+  const header = await loginOf(home, url);
+  return header ? { ...declared, headers: [header] } : declared;
+}
 
 /** Where a server works if no folder is given: here, unless that is no folder to work in, as with desktop apps. */
 async function defaultFolder(home: string): Promise<string> {

@@ -362,6 +362,72 @@ describe("a permission request without arguments", () => {
   });
 });
 
+describe("a call that was refused before its arguments were known", () => {
+  const announced = call({ ...CURL, rawInput: {}, status: "pending" });
+  const running = later({ ...CURL, status: "in_progress" });
+  const request = { toolCallId: "x", name: "Bash", rawInput: {} };
+  const late = 600;
+  const orders: [string, (stage: Stage) => Promise<unknown>][] = [
+    [
+      "runs before it asks",
+      async ({ ask, update }) => {
+        await update(announced);
+        await update(running);
+        return ask(request);
+      },
+    ],
+    [
+      "runs while it asks",
+      async ({ ask, update }) => {
+        const asking = ask(request);
+        await update(running);
+        return asking;
+      },
+    ],
+    [
+      "is announced and runs while it asks",
+      async ({ ask, update }) => {
+        const asking = ask(request);
+        await update(announced);
+        await update(running);
+        return asking;
+      },
+    ],
+    [
+      "runs too late to be decided by its arguments",
+      async ({ ask, update }) => {
+        const asking = ask(request);
+        await new Promise((resolve) => setTimeout(resolve, late));
+        await update(running);
+        return asking;
+      },
+    ],
+    [
+      "runs after the answer",
+      async ({ ask, update }) => {
+        const answer = await ask(request);
+        await update(running);
+        return answer;
+      },
+    ],
+  ];
+  test.each(orders)("was not done where it %s and then has failed", async (_, play) => {
+    const { ungated } = await played(async (stage) => {
+      expect(await play(stage)).toBe("reject_once");
+      await stage.update(later({ status: "failed", ...CURL }));
+    }, "reject_once");
+    expect(ungated).toEqual([]);
+  });
+
+  test.each(orders)("was done against the answer where it %s and is completed", async (_, play) => {
+    const { ungated } = await played(async (stage) => {
+      expect(await play(stage)).toBe("reject_once");
+      await stage.update(later({ status: "completed", ...CURL }));
+    }, "reject_once");
+    expect(ungated).toMatchObject([{ tool: "Bash", arguments: CURL.rawInput }]);
+  });
+});
+
 describe("a call that was refused", () => {
   const refused = (status: string) =>
     played(async ({ ask, update }) => {

@@ -87,6 +87,7 @@ async function withArguments(
     await wait(LOOK_MS);
     call = session.toolCalls.get(asked.id) ?? call;
   }
+  session.toolCalls.noteAsked(call);
   return call;
 }
 

@@ -122,6 +122,8 @@ async function isAskedFor(session: GovernedSession, call: ToolCall, act: Reporte
   for (const one of asked) {
     if (!namesNoOtherFile(session, act, one)) continue;
     if (isSameAct(one, act)) return true;
+    // What was refused without arguments was refused with any.
+    if (permit.kind === "refused" && isEmpty(one.arguments) && one.names[0] === act.names[0]) return true;
     for (const name of act.names) if (await doesNoMore(session, call, { act, name, asked: one })) return true;
   }
   return false;

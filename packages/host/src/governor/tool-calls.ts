@@ -177,6 +177,14 @@ export class ToolCalls {
     return call;
   }
 
+  /** Notes that permission is asked for a call with the arguments that it has now, which came after the request. */
+  noteAsked(call: ToolCall): void {
+    const known = this.#calls.get(call.id);
+    const act = actOf(call, this.#entry);
+    if (!known || known.asked.some((one) => isDeepStrictEqual(one, act))) return;
+    this.#keep({ ...known, asked: [...known.asked, act].slice(-MOST_ACTS) });
+  }
+
   /** Notes what was decided about a call. */
   permit(id: string, permit: Permit): void {
     const call = this.#calls.get(id);

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { connect as dial } from "node:net";
+import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { logInToServer } from "../src/login/log-in.ts";
 import { type LoginStore, loginHeader, type StoredLogin } from "../src/login/stored-login.ts";
@@ -104,6 +107,26 @@ describe("a server that wants a login", () => {
       const back = new URL(authorization.searchParams.get("redirect_uri") ?? "");
       back.search = "?code=stolen&state=guess";
       expect((await fetch(back)).status).toBe(404);
+      await agree(authorization);
+    });
+    expect(scope).toBe("notes");
+  });
+
+  test.each([
+    "GET //",
+    "GET //[",
+    "GET http://[/callback",
+    "OPTIONS *",
+    "GET /%",
+    "POST /callback",
+    "GET /callback?state",
+  ])("is logged in to whatever else comes to the address of the answer: %s", async (line) => {
+    const { scope } = await loggedIn(async (authorization) => {
+      const { port } = new URL(authorization.searchParams.get("redirect_uri") ?? "");
+      const socket = dial(Number(port), "127.0.0.1");
+      await once(socket, "connect");
+      socket.end(`${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      expect(await text(socket)).toMatch(/^HTTP\/1\.1 40[04] /);
       await agree(authorization);
     });
     expect(scope).toBe("notes");

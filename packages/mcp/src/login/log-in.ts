@@ -204,16 +204,18 @@ class RedirectReceiver {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     this.#server.on("request", (request, response) => {
-      const { pathname, searchParams } = new URL(request.url ?? "/", this.url);
+      // Any program of this machine may send anything here.
+      const asked = URL.parse(request.url ?? "/", this.url);
+      const given = asked?.searchParams;
       const isOurs =
-        pathname === "/callback" && request.method === "GET" && searchParams.get("state") === state;
+        asked?.pathname === "/callback" && request.method === "GET" && given?.get("state") === state;
       const headers = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
       response.writeHead(isOurs ? 200 : 404, headers);
       response.end(isOurs ? "Reins has the answer. You may close this page.\n" : "Not found\n");
       if (!isOurs) return;
-      const code = searchParams.get("code");
-      if (code !== null) resolve({ code, iss: searchParams.get("iss") ?? undefined });
-      else reject(new Error(`the login was refused: ${searchParams.get("error") ?? "no code came back"}`));
+      const code = given?.get("code");
+      if (code) resolve({ code, iss: given?.get("iss") ?? undefined });
+      else reject(new Error(`the login was refused: ${given?.get("error") ?? "no code came back"}`));
     });
     return promise;
   }

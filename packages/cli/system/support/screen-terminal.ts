@@ -15,6 +15,8 @@ export interface TerminalOptions {
   readonly rows?: number;
   readonly environment?: NodeJS.ProcessEnv;
   readonly cwd?: string;
+  /** What runs on the terminal in place of `reins`. */
+  readonly command?: readonly string[];
 }
 
 const running = new Set<ScreenTerminal>();
@@ -34,7 +36,7 @@ export class ScreenTerminal {
 
   constructor(args: readonly string[], options: TerminalOptions = {}) {
     const { columns: cols = 80, rows = 30, environment, cwd = folder } = options;
-    const [command = "", ...own] = reinsCommand;
+    const [command = "", ...own] = options.command ?? reinsCommand;
     this.#screen = new xterm.Terminal({ cols, rows, scrollback: 10_000, allowProposedApi: true });
     this.#process = spawn(command, [...own, ...args], {
       ...{ name: environment?.TERM ?? "xterm-256color", cols, rows, cwd },

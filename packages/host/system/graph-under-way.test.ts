@@ -563,6 +563,42 @@ describe("the runs of a user", () => {
     await expect(gate()).resolves.toMatchObject({ status: "running" });
   });
 
+  test("count once each, however far the beginning of one is", async () => {
+    const home = await openGraphHome({ graphs: { open: 2 } });
+    const { store } = home.harness;
+    const commit = store.commit.bind(store);
+    const gate = () =>
+      home.start([command("gate", "true", { requires_approval: true })], {}, { persist: true });
+    let isLast = false;
+    for (let step = 1; !isLast; step += 1) {
+      const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      let commits = 0;
+      let isBegun = false;
+      const spy = vi.spyOn(store, "commit").mockImplementation((async (
+        ...given: Parameters<typeof commit>
+      ) => {
+        const isCounted = !isBegun && given[0].some(({ tables }) => /^graph/.test(tables));
+        if (isCounted) commits += 1;
+        const isHeld = isCounted && commits === step;
+        const results = await commit(...given);
+        if (isHeld) reach();
+        if (isHeld) await released;
+        return results;
+      }) as never);
+      const first = gate();
+      await Promise.race([reached, first]);
+      isBegun = true;
+      isLast = commits < step;
+      const second = await gate();
+      release();
+      spy.mockRestore();
+      const runs = [await first, second];
+      await expect(gate(), `commit ${step}`).rejects.toThrow(/has 2 runs under way, which is the most/);
+      await Promise.all(runs.map(({ run_id }) => home.hosting.graphs.cancel(home.principal, run_id)));
+    }
+  });
+
   test("are repeated by the same request alone, and say what differs", async () => {
     const home = await openGraphHome();
     const { graphs } = home.hosting;

@@ -217,7 +217,7 @@ export class GraphRuns {
       ...{ ...place, session: session.id, graph },
       ...{ declaration, carrier, violations, context, request, started_at: now() },
     });
-    const release = this.#store.reserve(principal);
+    const release = this.#store.reserve(run);
     try {
       await this.#preparation.validate(run);
       const create = async () => {

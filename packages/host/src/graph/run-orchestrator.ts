@@ -299,7 +299,7 @@ export class RunOrchestrator {
       run.over();
     };
     try {
-      release = store.reserve(run.declared.principal);
+      release = store.reserve(run);
       await this.#register(run);
     } catch (error) {
       undo();

@@ -18,8 +18,6 @@ export interface RunStoreOptions {
   readonly onError: (error: unknown) => void;
 }
 
-type RunOwner = Pick<Principal, "tenant" | "user">;
-
 interface PinnedRun {
   readonly found: Promise<GraphRun | undefined>;
   /** What was found. */
@@ -45,8 +43,8 @@ export class RunStore {
   readonly #unstored = new Set<GraphRun>();
   /** Runs that something is about to change: whatever changes one at the same time changes the same object. */
   readonly #pinned = new Map<string, PinnedRun>();
-  /** Runs that are being declared. */
-  readonly #reserved = new Set<{ readonly owner: RunOwner }>();
+  /** Runs that are about to be under way. */
+  readonly #reserved = new Set<GraphRun>();
   #cancelFlush: (() => void) | undefined;
 
   constructor(options: RunStoreOptions) {
@@ -59,20 +57,23 @@ export class RunStore {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Reserves a place among the open runs of a user until what is returned is called; throws where there is none. */
-  reserve(owner: RunOwner): () => void {
+  /**
+   * Reserves a place for a run among the open ones of its user, until what is returned is called; throws where there is
+   * none. One that is under way before that has one place all the same.
+   */
+  reserve(run: GraphRun): () => void {
     const { mostOpen = MOST_OPEN } = this.#options;
-    const isOwn = ({ tenant, user }: RunOwner) => tenant === owner.tenant && user === owner.user;
-    const open = [...this.active.values()].filter(({ declared }) => isOwn(declared.principal));
-    const reserved = [...this.#reserved].filter((one) => isOwn(one.owner));
-    if (open.length + reserved.length >= mostOpen)
+    const { tenant, user } = run.declared.principal;
+    const isOwn = ({ declared: { principal } }: GraphRun) =>
+      principal.tenant === tenant && principal.user === user;
+    const open = new Set([...this.active.values(), ...this.#reserved].filter(isOwn));
+    if (open.size >= mostOpen)
       throw new ProtocolError(
         "state",
-        `${owner.user} has ${mostOpen} runs under way, which is the most; cancel one, or wait until one is over`,
+        `${user} has ${mostOpen} runs under way, which is the most; cancel one, or wait until one is over`,
       );
-    const place = { owner };
-    this.#reserved.add(place);
-    return () => void this.#reserved.delete(place);
+    this.#reserved.add(run);
+    return () => void this.#reserved.delete(run);
   }
 
   /** A run that is about to be declared; not stored yet. */

@@ -1,4 +1,4 @@
-import type { AgentEntry, VerifyReport } from "@reins/agents";
+import type { AgentEntry, ProbeResult, VerifyReport } from "@reins/agents";
 import { Catalogue, Trial } from "@reins/agents";
 import { beforeAll, describe, expect, test } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
@@ -36,14 +36,17 @@ const UNCOUNTED = new Set(["unprompted"]);
 /** Files that a prompt names are read by Reins, so that no agent has to ask. */
 const PERFORMED = new Set(["mention", "link"]);
 
-/** How often a probe is decided about. */
-function decisionsOn(agent: string, probe: string, answer: string): number {
+/** How often a probe is decided about; `counted` is how often it was in this run. */
+function decisionsOn(agent: string, { probe, answer, asked: { length: counted } }: ProbeResult): number {
   // The prompt names two files.
   if (probe === "mention") return 2;
-  // OpenCode asks about the folder first, then about what it does there; and about an edit without its content, which is
-  // decided when Reins writes it.
-  const isTwice = ["opencode outside", "opencode write"].includes(`${agent} ${probe}`);
-  return isTwice && answer === "allow" ? 2 : 1;
+  if (answer !== "allow") return 1;
+  // OpenCode asks about the folder first, then about what it does there.
+  if (agent === "opencode" && probe === "outside") return 2;
+  // OpenCode asks about an edit without its content, which is decided when Reins writes it; unless an update with the
+  // content overtakes the request, which is then decided with it.
+  if (agent === "opencode" && probe === "write") return counted === 1 ? 1 : 2;
+  return 1;
 }
 
 /** Where an agent meets what is hostile: it may be unable to take a session up. */
@@ -96,9 +99,9 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(
         observed.length,
       ]);
       expect(counts).toEqual(
-        decided.map(({ setting, probe, answer }) => [
-          `${setting} ${probe} ${answer}`,
-          decisionsOn(agent, probe, answer),
+        decided.map((one) => [
+          `${one.setting} ${one.probe} ${one.answer}`,
+          decisionsOn(agent, one),
           0,
         ]),
       );

@@ -99,11 +99,7 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(
         observed.length,
       ]);
       expect(counts).toEqual(
-        decided.map((one) => [
-          `${one.setting} ${one.probe} ${one.answer}`,
-          decisionsOn(agent, one),
-          0,
-        ]),
+        decided.map((one) => [`${one.setting} ${one.probe} ${one.answer}`, decisionsOn(agent, one), 0]),
       );
     });
 

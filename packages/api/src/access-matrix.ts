@@ -17,24 +17,40 @@ export type MatrixCell = "yes" | 401 | 403;
 
 /** A way in that is no operation of the API. */
 export interface OtherDoor {
-  readonly door: string;
+  readonly method: "WebSocket" | "POST" | "GET";
+  /** Members in braces stand for any one name, and a star for any end. */
+  readonly path: `/${string}`;
   readonly audience: Audience;
   readonly about: string;
 }
 
-/** The ways in beside the operations. */
-export const OTHER_DOORS: readonly OtherDoor[] = [
-  { door: "WebSocket /acp", audience: "principal", about: "ACP" },
-  {
-    door: "WebSocket /ws",
+/** The ways in beside the operations. The server takes connections and requests at these alone. */
+export const OTHER_DOORS = {
+  acpSocket: { method: "WebSocket", path: "/acp", audience: "principal", about: "ACP" },
+  haakSocket: {
+    method: "WebSocket",
+    path: "/ws",
     audience: "principal",
     about: "HAAK; with `ws: {auth: none}` local callers without a token are agents",
   },
-  { door: "WebSocket /", audience: "principal", about: "the same, for clients that know no path" },
-  { door: "WebSocket /ahp", audience: "principal", about: "AHP" },
-  { door: "POST /ahp", audience: "principal", about: "AHP" },
-  { door: "GET /ui/", audience: "anyone", about: "the page, which is the same for all" },
-];
+  pathlessSocket: {
+    method: "WebSocket",
+    path: "/",
+    audience: "principal",
+    about: "the same, for clients that know no path",
+  },
+  ahpSocket: { method: "WebSocket", path: "/ahp", audience: "principal", about: "AHP" },
+  ahp: { method: "POST", path: "/ahp", audience: "principal", about: "AHP" },
+  terminalSocket: {
+    method: "WebSocket",
+    path: "/v1/processes/{id}/terminal/ws",
+    audience: "person",
+    about: "the terminal of a command, for whoever started it, as with `POST /v1/processes/{id}/input`",
+  },
+  root: { method: "GET", path: "/", audience: "anyone", about: "leads to the page" },
+  pageFolder: { method: "GET", path: "/ui", audience: "anyone", about: "leads to the page" },
+  page: { method: "GET", path: "/ui/*", audience: "anyone", about: "the page, which is the same for all" },
+} as const satisfies Readonly<Record<string, OtherDoor>>;
 
 /** Callers, as the owner of something sees them: all but the foreign one are of its tenant. */
 export const RELATIONS = ["owner", "user", "approver", "admin", "foreign admin", "operator"] as const;
@@ -240,6 +256,7 @@ export function accessMatrix(operations: readonly Operation[]): string {
   const rows = operations
     .toSorted((one, other) => one.path.localeCompare(other.path) || one.method.localeCompare(other.method))
     .map(({ method, path, audience }) => row(`${method} ${path}`, audience));
+  const others = Object.values(OTHER_DOORS);
   return `${[
     "# Who may call what",
     INTRODUCTION,
@@ -256,8 +273,8 @@ export function accessMatrix(operations: readonly Operation[]): string {
       }),
     ].join("\n"),
     "## Other doors",
-    [...head, ...OTHER_DOORS.map(({ door, audience }) => row(door, audience))].join("\n"),
-    OTHER_DOORS.map(({ door, about }) => `- \`${door}\`: ${about}.`).join("\n"),
+    [...head, ...others.map(({ method, path, audience }) => row(`${method} ${path}`, audience))].join("\n"),
+    others.map(({ method, path, about }) => `- \`${method} ${path}\`: ${about}.`).join("\n"),
     SOCKETS,
   ].join("\n\n")}\n`;
 }

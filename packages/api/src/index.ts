@@ -7,6 +7,7 @@ export {
   NAMING,
   OBJECTS,
   OTHER_DOORS,
+  type OtherDoor,
   objectCell,
   permissionOf,
   RELATIONS,

@@ -1,10 +1,8 @@
 import { type AhpEvent, type AhpServer, type EventCall, type Handlers, mountHttp } from "@reins/ahp";
-import { codeOfStatus, PROBLEM_TYPE, problem } from "@reins/api";
+import { codeOfStatus, OTHER_DOORS, PROBLEM_TYPE, problem } from "@reins/api";
 import { LOCAL } from "./access/access.ts";
 import type { Routes } from "./routes/router.ts";
 import type { Passed } from "./wire/wire-ring.ts";
-
-const PATH = "/ahp";
 
 /** AHP over HTTP and WebSocket. The token determines the principal of a peer. */
 export function ahpRoutes(server: AhpServer): Routes {
@@ -17,8 +15,10 @@ export function ahpRoutes(server: AhpServer): Routes {
   return {
     name: "ahp",
     mount(router) {
-      router.raw(PATH, (request, response, { id }) => mount.handle(request, response, { principal: id }));
-      router.upgrade(PATH, (request, socket, head, { id }) =>
+      router.raw(OTHER_DOORS.ahp, (request, response, { id }) =>
+        mount.handle(request, response, { principal: id }),
+      );
+      router.upgrade(OTHER_DOORS.ahpSocket, (request, socket, head, { id }) =>
         mount.upgrade(request, socket, head, { principal: id }),
       );
     },

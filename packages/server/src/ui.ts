@@ -2,6 +2,7 @@ import { type FileHandle, open, realpath } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname, join, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { OTHER_DOORS } from "@reins/api";
 import { pathOf } from "./gateway/request.ts";
 import { HttpProblem } from "./problems.ts";
 import type { Routes } from "./routes/router.ts";
@@ -18,9 +19,9 @@ export function uiRoutes(folder: string): Routes {
   return {
     name: "ui",
     mount(router) {
-      for (const path of ["/", "/ui"])
-        router.publicFile(path, async (_, response) => redirect(response, BASE));
-      router.publicFile(`${BASE}*`, (request, response) => serve(folder, request, response));
+      for (const door of [OTHER_DOORS.root, OTHER_DOORS.pageFolder])
+        router.publicFile(door, async (_, response) => redirect(response, BASE));
+      router.publicFile(OTHER_DOORS.page, (request, response) => serve(folder, request, response));
     },
   };
 }

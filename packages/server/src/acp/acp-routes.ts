@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { classify, type JsonObject, membersOf, type RequestId } from "@reins/acp";
-import { ACP_CONNECTION, ACP_SESSION, acpOperations } from "@reins/api";
+import { ACP_CONNECTION, ACP_SESSION, acpOperations, OTHER_DOORS } from "@reins/api";
 import { agentIn, questionIn } from "@reins/host";
 import type { Clock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
@@ -15,7 +15,6 @@ import type { LongPollCall, RawResponse, Routes } from "../routes/router.ts";
 import { WebSocketAcceptor } from "../streams/web-socket.ts";
 import { WebSocketClient } from "./acp-web-socket.ts";
 
-const PATH = "/acp";
 const ID_BYTES = 24;
 const frame = framed((text, order) => `${order === undefined ? "" : `id: ${order}\n`}data: ${text}\n\n`);
 
@@ -43,7 +42,7 @@ export function acpRoutes(current: CurrentConnections, settings: AcpSettings): R
         if (await connections.close("acp", id, call.principal)) return { status: 202 };
         throw new HttpProblem("not_found", "the connection is not known, was ended or has expired");
       });
-      router.upgrade(PATH, async (request, socket, head, caller) => {
+      router.upgrade(OTHER_DOORS.acpSocket, async (request, socket, head, caller) => {
         const { principal, harness } = await authorize(settings.harness, caller.id);
         const { hosting } = await current.open(harness);
         const id = randomBytes(ID_BYTES).toString("base64url");

@@ -96,6 +96,7 @@ export class Gateway {
     const addresses: string[] = [];
     const quotas = new Quotas(options.quotas, clock);
     const upgrades = new Upgrades({
+      harness,
       authenticator,
       quotas,
       clock,

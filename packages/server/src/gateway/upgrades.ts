@@ -1,15 +1,22 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "@reins/kit";
-import type { Quotas } from "@reins/supervisor";
-import { type Caller, onceExpired, type RequestAuthenticator } from "../access/authenticator.ts";
+import type { Harness, Quotas } from "@reins/supervisor";
+import {
+  authorize,
+  type Caller,
+  onceExpired,
+  type RequestAuthenticator,
+  requireAudience,
+} from "../access/authenticator.ts";
 import type { Log } from "../limits.ts";
 import { closeWithProblem, frameworkProblem, HttpProblem, httpProblem } from "../problems.ts";
-import type { UpgradeHandler, UpgradeOptions } from "../routes/router.ts";
+import type { SocketDoor, UpgradeHandler, UpgradeOptions } from "../routes/router.ts";
 import type { ListenerContext } from "./listener.ts";
 import { pathOf } from "./request.ts";
 
 export interface UpgradesOptions {
+  readonly harness: () => Promise<Harness>;
   readonly authenticator: RequestAuthenticator;
   readonly quotas: Quotas;
   readonly clock: Clock;
@@ -18,24 +25,31 @@ export interface UpgradesOptions {
   readonly answerTimeoutMs: number;
 }
 
+interface Handler extends UpgradeOptions {
+  readonly pattern: RegExp;
+  readonly audience: SocketDoor["audience"];
+  readonly take: UpgradeHandler;
+}
+
 /** Upgrades of HTTP connections, by path. */
 export class Upgrades {
   readonly #options: UpgradesOptions;
-  readonly #handlers = new Map<string, UpgradeOptions & { readonly take: UpgradeHandler }>();
-  readonly #patterns: { readonly pattern: RegExp; readonly path: string }[] = [];
+  readonly #handlers: Handler[] = [];
 
   constructor(options: UpgradesOptions) {
     this.#options = options;
   }
 
-  /** Registers the handler of a path, in which `*` stands for any one name. */
-  add(path: string, take: UpgradeHandler, options: UpgradeOptions = {}): void {
-    if (path.includes("*"))
-      this.#patterns.push({ pattern: new RegExp(`^${path.replaceAll("*", "[^/]+")}$`), path });
-    this.#handlers.set(path, { ...options, take });
+  /** Registers the handler of a door. */
+  add(door: SocketDoor, take: UpgradeHandler, options: UpgradeOptions = {}): void {
+    const pattern = new RegExp(`^${door.path.replace(/\{\w+\}/g, "[^/]+")}$`);
+    this.#handlers.push({ ...options, pattern, audience: door.audience, take });
   }
 
-  /** Authenticates an upgrade and calls its handler, or closes the connection with a problem. Never rejects. */
+  /**
+   * Authenticates an upgrade, checks that its caller belongs to the audience and calls the handler, or closes the connection
+   * with a problem. Never rejects.
+   */
   async take(
     request: IncomingMessage,
     socket: Duplex,
@@ -44,11 +58,14 @@ export class Upgrades {
   ): Promise<void> {
     socket.on("error", () => socket.destroy());
     try {
-      const handler = this.#handlerOf(pathOf(request));
+      const path = pathOf(request);
+      const handler = this.#handlers.find(({ pattern }) => pattern.test(path));
       const caller = await this.#authenticate(request, socket, context, handler?.anonymous);
       if (!handler) throw new HttpProblem("not_found", "this path has no WebSocket");
+      const { harness, quotas, clock } = this.#options;
+      if (handler.audience !== "principal")
+        requireAudience(handler.audience, (await authorize(harness, caller.id)).principal);
       if (!socket.writable) return;
-      const { quotas, clock } = this.#options;
       quotas.take("requests", caller);
       const release = quotas.hold("streams", caller);
       const cancel = onceExpired(caller, clock, () => socket.destroy());
@@ -62,11 +79,6 @@ export class Upgrades {
       if (!known) this.#options.log.error({ err: error, path: pathOf(request) }, "an upgrade failed");
       closeWithProblem(socket, known ?? httpProblem("internal"));
     }
-  }
-
-  #handlerOf(path: string) {
-    const known = this.#patterns.find(({ pattern }) => pattern.test(path))?.path ?? path;
-    return this.#handlers.get(known);
   }
 
   async #authenticate(

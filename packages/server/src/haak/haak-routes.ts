@@ -1,4 +1,5 @@
 import { BlockList, isIPv6 } from "node:net";
+import { OTHER_DOORS } from "@reins/api";
 import type { AgentRunner } from "@reins/haak";
 import { type Clock, systemClock } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
@@ -19,8 +20,8 @@ export interface HaakRoutesOptions {
   readonly limits?: Partial<GatewayLimits>;
 }
 
-/** Its paths. OpenClaw clients use none. */
-const PATHS = ["/ws", "/"] as const;
+/** OpenClaw clients use no path. */
+const DOORS = [OTHER_DOORS.haakSocket, OTHER_DOORS.pathlessSocket] as const;
 
 /** HAAK's gateway: requests and event streams over WebSocket. */
 export function haakRoutes(options: HaakRoutesOptions): Routes {
@@ -39,7 +40,7 @@ export function haakRoutes(options: HaakRoutesOptions): Routes {
     name: "haak",
     mount(router) {
       const anonymous = options.auth === "none" ? { anonymous: anonymousCaller(options) } : {};
-      for (const path of PATHS) router.upgrade(path, take, anonymous);
+      for (const door of DOORS) router.upgrade(door, take, anonymous);
     },
     close: () => acceptor.close(),
   };

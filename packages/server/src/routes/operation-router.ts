@@ -114,7 +114,7 @@ export class OperationRouter implements Router {
     this.#route(operation, handler, { mayLast: whole !== undefined });
   };
 
-  readonly raw: Router["raw"] = (path, handle) => {
+  readonly raw: Router["raw"] = ({ path }, handle) => {
     this.#untouched(path, undefined, async (request, reply) => {
       reply.hijack();
       await handle(request.raw, reply.raw, callerOf(request));
@@ -122,7 +122,7 @@ export class OperationRouter implements Router {
     });
   };
 
-  readonly publicFile: Router["publicFile"] = (path, handle) => {
+  readonly publicFile: Router["publicFile"] = ({ path }, handle) => {
     this.#options.allowed.add(path, ["GET", "HEAD"]);
     const handler: RouteHandlerMethod = async (request, reply) => {
       const written = handle(request.raw, reply.raw);
@@ -180,8 +180,8 @@ export class OperationRouter implements Router {
     });
   };
 
-  readonly upgrade: Router["upgrade"] = (path, take, options) => {
-    this.#options.upgrades.add(path, take, options);
+  readonly upgrade: Router["upgrade"] = (door, take, options) => {
+    this.#options.upgrades.add(door, take, options);
   };
 
   #route(

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex, Readable } from "node:stream";
-import type { Operation } from "@reins/api";
+import type { Operation, OtherDoor } from "@reins/api";
 import { type SseWriter, sseText } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
 import type { z } from "zod";
@@ -50,14 +50,19 @@ export interface Router {
     handler: (call: TransferCall<Op>) => Promise<TransferResponse | undefined>,
   ): void;
   /** Passes requests of any method on with their unread body. */
-  raw(path: string, handler: RawHandler): void;
+  raw(door: OtherDoor & { readonly method: "POST" }, handler: RawHandler): void;
   /** Serves a file without authentication. An error before the headers are sent becomes a problem. */
-  publicFile(path: string, handler: PublicHandler): void;
+  publicFile(door: PublicDoor, handler: PublicHandler): void;
   /** Rejects every request for a path, of one method or of any. */
   reject(path: string, method: string | undefined, problem: () => Error): void;
-  /** Accepts upgrades of connections to another protocol. */
-  upgrade(path: string, handler: UpgradeHandler, options?: UpgradeOptions): void;
+  /** Accepts upgrades of connections to another protocol, of callers that belong to the audience of the door. */
+  upgrade(door: SocketDoor, handler: UpgradeHandler, options?: UpgradeOptions): void;
 }
+
+/** A door for upgrades of connections. */
+export type SocketDoor = OtherDoor & { readonly method: "WebSocket" };
+
+type PublicDoor = OtherDoor & { readonly method: "GET"; readonly audience: "anyone" };
 
 /** The body of an operation's response: what its schema accepts, read-only. Without a schema nothing is sent. */
 export type ResponseBody<Op extends Operation> = [z.input<Op["answer"]>] extends [undefined]

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { CommandService } from "@reins/host";
 import { type Clock, errorMessage, isRecord } from "@reins/kit";
-import type { Identity, Principal } from "@reins/supervisor";
+import type { Principal } from "@reins/supervisor";
 import type { WebSocket } from "ws";
 import { parseBody } from "../gateway/request.ts";
 import type { GatewayLimits } from "../limits.ts";
@@ -9,8 +9,9 @@ import { CLOSE, TextSocket, type TextSocketOptions } from "../streams/web-socket
 
 export interface CommandTerminalOptions {
   readonly commands: CommandService;
-  readonly identity: Pick<Identity, "current">;
   readonly principal: Principal;
+  /** Whether the principal may still use it. */
+  readonly mayStay: () => Promise<boolean>;
   /** The command. */
   readonly id: string;
   readonly line: Duplex;
@@ -32,7 +33,7 @@ export class CommandTerminal {
   readonly #gone = new AbortController();
 
   constructor(webSocket: WebSocket, options: CommandTerminalOptions) {
-    const { clock, limits, line, identity, principal, turn } = options;
+    const { clock, limits, line, mayStay, turn } = options;
     this.#options = options;
     this.#socket = new TextSocket(
       webSocket,
@@ -40,7 +41,7 @@ export class CommandTerminal {
       {
         text: (text) => this.#take(text),
         binary: () => this.#socket.close(CLOSE.unsupported, "frames are JSON; input is sent in one as well"),
-        mayStay: async () => (await identity.current(principal).catch(() => undefined)) !== undefined,
+        mayStay,
         closed: () => this.#gone.abort(),
       },
     );

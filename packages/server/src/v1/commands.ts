@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
-import { commandOperations } from "@reins/api";
+import { commandOperations, OTHER_DOORS } from "@reins/api";
 import type { Hosting } from "@reins/host";
 import { type Clock, sseText } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
-import { authorize, required } from "../access/authenticator.ts";
+import { authorize, currentPrincipal, required } from "../access/authenticator.ts";
 import { lastEventId, pathOf } from "../gateway/request.ts";
 import type { GatewayLimits } from "../limits.ts";
 import { callerProblems, HttpProblem } from "../problems.ts";
@@ -17,8 +17,6 @@ interface CommandRoutesOptions {
   readonly clock: Clock;
   readonly limits: GatewayLimits;
 }
-
-const TERMINAL = "/v1/processes/*/terminal/ws";
 
 const ENCODINGS: ReadonlySet<string> = new Set(["utf8", "utf-8", "base64"]);
 
@@ -104,17 +102,20 @@ export function commandRoutes(hosting: () => Promise<Hosting>, options: CommandR
       router.handle(ops.resizeCommandTerminal, ({ principal, params, body }) =>
         callerProblems(async () => (await commands()).resize(principal, params.id, body)),
       );
-      router.upgrade(TERMINAL, async (request, socket, head, caller) => {
-        const { harness, principal } = await authorize(options.harness, caller.id);
+      const { terminalSocket } = OTHER_DOORS;
+      router.upgrade(terminalSocket, async (request, socket, head, caller) => {
+        const authorized = await authorize(options.harness, caller.id);
+        const { harness, principal } = authorized;
         const id = pathOf(request).split("/").at(3) ?? "";
         const service = await commands();
         await callerProblems(async () => {
           if (!service.get(principal, id).tty)
             throw new HttpProblem("conflict", "the command has no terminal; start it with tty");
         });
-        const { identity } = harness;
         const turn = () => harness.quotas.turn("messages", principal);
-        const client = { commands: service, identity, principal, id, line: socket, clock, limits, turn };
+        const mayStay = async () =>
+          (await currentPrincipal(terminalSocket.audience, authorized).catch(() => undefined)) !== undefined;
+        const client = { commands: service, mayStay, principal, id, line: socket, clock, limits, turn };
         acceptor.accept({ request, socket, head }, (webSocket) => new CommandTerminal(webSocket, client));
       });
       const noDesktop = () =>

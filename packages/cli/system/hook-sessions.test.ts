@@ -15,29 +15,44 @@ async function hooked(): Promise<{ readonly home: OperatedHome; readonly reins: 
   return { home, reins };
 }
 
-/** Runs the hook for a file that is to be written, as an agent that says it works in a folder does. */
-async function write(
-  home: OperatedHome,
-  file: string,
-  claimed: { root: string; cwd?: string; session?: string },
-) {
-  const { root, cwd = root, session = "one" } = claimed;
+/** Where an agent says that it works. */
+interface Claimed {
+  readonly root: string;
+  readonly cwd?: string;
+  readonly session?: string;
+  readonly agent?: "claude" | "gemini";
+}
+
+/** Runs the hook for an event of an agent, and returns what it answers. */
+async function hook(home: OperatedHome, claimed: Claimed, event: Readonly<Record<string, unknown>>) {
+  const { root, cwd = root, session = "one", agent = "claude" } = claimed;
   const program = join(home.path, "hooks", "reins-hook.mjs");
-  const child = spawn(process.execPath, [program, "claude", "--home", home.path, "--wait", "5"], {
-    env: { CLAUDE_PROJECT_DIR: root },
+  const child = spawn(process.execPath, [program, agent, "--home", home.path, "--wait", "5"], {
+    env: { CLAUDE_PROJECT_DIR: root, GEMINI_PROJECT_DIR: root },
     stdio: ["pipe", "pipe", "inherit"],
   });
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     output += text;
   });
-  const call = { hook_event_name: "PreToolUse", tool_name: "Write", tool_use_id: file };
-  child.stdin.end(
-    JSON.stringify({ session_id: session, cwd, ...call, tool_input: { file_path: file, content: "x" } }),
-  );
+  child.stdin.end(JSON.stringify({ session_id: session, cwd, ...event }));
   await once(child, "close");
-  const { permissionDecision, permissionDecisionReason } = JSON.parse(output).hookSpecificOutput;
+  return output === "" ? {} : JSON.parse(output);
+}
+
+/** Runs the hook for a file that is to be written, as an agent that says it works in a folder does. */
+async function write(home: OperatedHome, file: string, claimed: Claimed) {
+  const call = { hook_event_name: "PreToolUse", tool_name: "Write", tool_use_id: file };
+  const answer = await hook(home, claimed, { ...call, tool_input: { file_path: file, content: "x" } });
+  const { permissionDecision, permissionDecisionReason } = answer.hookSpecificOutput;
   return { decision: permissionDecision, reason: permissionDecisionReason };
+}
+
+/** The entries of the ledger of some qualities, in their order. */
+async function recorded(home: OperatedHome, ...qualities: string[]) {
+  const text = await home.done("ledger", "log", "--json");
+  const entries = text.trim().split("\n");
+  return entries.map((line) => JSON.parse(line).entry).filter(({ quality }) => qualities.includes(quality));
 }
 
 async function sessions(home: OperatedHome, reins: Reins) {
@@ -108,6 +123,65 @@ describe("a session of hooks", () => {
     await client.close();
     expect(decision.decision).not.toBe("allow");
     expect(await sessions(home, reins)).toEqual([]);
+  });
+});
+
+describe("the result of a call", () => {
+  /** The verdicts on two calls at once, in their order, and the results, with the file that each is about. */
+  async function results(home: OperatedHome, files: readonly string[]) {
+    const entries = await recorded(home, "policy_verdict", "tool_result");
+    const verdicts = entries.filter(({ quality }) => quality === "policy_verdict");
+    const fileOf = (cid: string) => {
+      const { payload } = verdicts.find((each) => each.cid === cid) ?? {};
+      return files.find((file) => payload && JSON.stringify(payload.facts).includes(file));
+    };
+    const ended = entries.filter(({ quality }) => quality === "tool_result");
+    return ended.map(({ payload, tags }) => [
+      payload.outcome,
+      fileOf(payload.verdict),
+      tags.includes("ungated"),
+    ]);
+  }
+
+  test.each(["claude", "gemini"] as const)(
+    "is that of its own verdict, of several calls of a tool (%s)",
+    async (agent) => {
+      const { home } = await hooked();
+      const claimed = { root: home.workspace, agent };
+      const files = ["a.txt", "b.txt"].map((name) => join(home.workspace, name));
+      const [before, after] =
+        agent === "claude" ? ["PreToolUse", "PostToolUse"] : ["BeforeTool", "AfterTool"];
+      const callOf = (file: string) => ({
+        tool_name: agent === "claude" ? "Write" : "write_file",
+        tool_input: { file_path: file, content: "x" },
+        ...(agent === "claude" && { tool_use_id: file }),
+      });
+      for (const file of files) await hook(home, claimed, { hook_event_name: before, ...callOf(file) });
+      const [first = "", second = ""] = files;
+      const failed = { tool_response: { error: "no room" } };
+      await hook(home, claimed, { hook_event_name: after, ...callOf(second), ...failed });
+      await hook(home, claimed, { hook_event_name: after, ...callOf(first), tool_response: {} });
+      expect(await results(home, files)).toEqual([
+        ["failed", second, false],
+        ["completed", first, false],
+      ]);
+    },
+  );
+
+  test("is recorded as ungated where no such call was allowed, once for each", async () => {
+    const { home } = await hooked();
+    const claimed = { root: home.workspace };
+    const file = join(home.workspace, "a.txt");
+    await write(home, file, claimed);
+    const ended = { hook_event_name: "PostToolUse", tool_name: "Write", tool_input: {}, tool_response: {} };
+    await hook(home, claimed, { ...ended, tool_use_id: "unheard" });
+    await hook(home, claimed, { ...ended, tool_use_id: file });
+    await hook(home, claimed, { ...ended, tool_use_id: file });
+    expect(await results(home, [file])).toEqual([
+      ["completed", undefined, true],
+      ["completed", file, false],
+      ["completed", undefined, true],
+    ]);
   });
 });
 

@@ -72,6 +72,10 @@ async function readInput() {
   return input;
 }
 
+/** What a call is, for an agent that gives its calls no names. */
+const digestOf = (tool, given) =>
+  process.getBuiltinModule("node:crypto").hash("sha256", JSON.stringify([tool, given ?? {}]));
+
 /** The event of AHP that an event of the agent stands for. */
 function eventOf(input, type) {
   const { cwd, tool_name: tool, tool_input: given, tool_use_id: call, agent_id: child } = input;
@@ -101,7 +105,9 @@ function eventOf(input, type) {
         event: input.hook_event_name,
         cwd: text(cwd) || process.cwd(),
         root: root || text(cwd) || process.cwd(),
-        ...(typeof call === "string" && { call }),
+        ...(typeof call === "string"
+          ? { call }
+          : type.endsWith("_action") && { digest: digestOf(tool, given) }),
         ...(typeof input.prompt_id === "string" && { prompt: input.prompt_id }),
         ...(child !== undefined && { subagent: text(child), subagent_type: text(input.agent_type) }),
       },

@@ -22,15 +22,67 @@ function withSession() {
   const sessions = { get: () => session, serve: () => session };
   const hub = { sessions, clock: systemClock, harness: { redact: (value: unknown) => value } };
   const hooks = new HookSessions(hub as never, { admit: async () => ({ real: ["/w"] }) } as never);
-  return { hooks, shown };
+  return { hooks, shown: () => shown.map((each) => Object(each).message.params.update) };
 }
+
+const SUBJECT = {
+  ...{ tenant: "default", user: "operator", agent: "claude", session: EVENT.session_id },
+} as Subject;
 
 test("a session shows what its user's agent did, and nothing of a user of the same name in another tenant", async () => {
   const { hooks, shown } = withSession();
   await hooks.workspaceOf(EVENT, OPERATOR);
-  const subject = { tenant: "default", user: "operator", agent: "claude", session: EVENT.session_id };
-  await hooks.show(EVENT, { ...subject, tenant: "other" } as Subject);
-  expect(shown).toEqual([]);
-  await hooks.show(EVENT, subject as Subject);
-  expect(shown).toHaveLength(1);
+  await hooks.show(EVENT, { ...SUBJECT, tenant: "other" });
+  expect(shown()).toEqual([]);
+  await hooks.show(EVENT, SUBJECT);
+  expect(shown()).toHaveLength(1);
+});
+
+/** What a hook reports of a call: that it is to begin, or its end. */
+function callEvent(event_type: HookEvent["event_type"], named: Readonly<Record<string, string>>): HookEvent {
+  const hook = { event: "x", cwd: "/w", root: "/w", ...named };
+  return {
+    ...EVENT,
+    event_type,
+    payload: { tool_name: "Bash", result: { success: true } },
+    metadata: { hook },
+  };
+}
+
+test.each(["call", "digest"])(
+  "each result is shown with its own call, where agents tell them apart by a %s",
+  async (name) => {
+    const { hooks, shown } = withSession();
+    for (const call of ["a", "b", "b"]) {
+      const event = callEvent("pre_action", { [name]: call });
+      await hooks.workspaceOf(event, OPERATOR);
+      await hooks.show(event, SUBJECT, { decision: "allow", metadata: { entry: `entry of ${call}` } });
+    }
+    const ended = [];
+    for (const call of ["b", "a", "c"]) {
+      const event = callEvent("post_action", { [name]: call });
+      ended.push(hooks.endedCall(event, { ...SUBJECT, user: "other" }), hooks.endedCall(event, SUBJECT));
+      await hooks.show(event, SUBJECT);
+    }
+    expect(ended.map((call) => call && (call.entry ?? "none"))).toEqual([
+      ...[undefined, "entry of b"],
+      ...[undefined, "entry of a"],
+      ...[undefined, "none"],
+    ]);
+    const [a, b, , ...results] = shown();
+    expect(results).toMatchObject([
+      { sessionUpdate: "tool_call_update", toolCallId: b.toolCallId },
+      { sessionUpdate: "tool_call_update", toolCallId: a.toolCallId },
+      { sessionUpdate: "tool_call", _meta: { reins: { ungated: true } } },
+    ]);
+  },
+);
+
+test("a result belongs to no verdict where its call was refused after it had been allowed", async () => {
+  const { hooks } = withSession();
+  const event = callEvent("pre_action", { call: "a" });
+  await hooks.workspaceOf(event, OPERATOR);
+  await hooks.show(event, SUBJECT, { decision: "allow", metadata: { entry: "entry" } });
+  await hooks.show(event, SUBJECT, { decision: "block", reason: "no" });
+  expect(hooks.endedCall(callEvent("post_action", { call: "a" }), SUBJECT)).toEqual({ entry: undefined });
 });

@@ -23,6 +23,8 @@ const Hook = z.object({
   cwd: z.string().max(4_096),
   root: z.string().max(4_096),
   call: z.string().max(256).optional(),
+  /** Stands for the call where the agent gives it no name: a digest of the tool and its arguments. */
+  digest: z.string().max(256).optional(),
   /** Which prompt of the agent it belongs to: some agents say their prompt again with each result. */
   prompt: z.string().max(256).optional(),
   subagent: z.string().max(256).optional(),
@@ -32,15 +34,26 @@ type Hook = z.infer<typeof Hook>;
 
 const MOST_SESSIONS = 1_000;
 const MOST_FOLDERS = 64;
+const MOST_CALLS = 1_000;
 const LONGEST_TITLE = 80;
 /** How many entries of the ledger the entry of a turn names; those after them are in the chain all the same. */
 const MOST_ENTRIES = 10_000;
 
-/** What this process knows of a session: its folders, and the turn that runs. */
+/** An allowed call whose end was not reported yet. */
+interface OpenHookCall {
+  /** The entry of its verdict. */
+  readonly entry: string;
+  /** Its name on the page. */
+  readonly shown: string;
+}
+
+/** What this process knows of a session: its folders, its open calls, and the turn that runs. */
 interface KnownSession {
   readonly roots: readonly string[];
   /** By where the agent is: one object per folder, because facts are found out once for each. */
   readonly workspaces: LruCache<string, Workspace>;
+  /** By the agent's own name of a call, or its digest, by which several may be the same. */
+  readonly calls: LruCache<string, readonly OpenHookCall[]>;
   turn: RunningTurn | undefined;
 }
 
@@ -59,6 +72,8 @@ export class HookSessions implements HookPort {
   readonly #hub: HubContext;
   readonly #folders: SessionFolders;
   readonly #known = new LruCache<string, KnownSession>({ entries: MOST_SESSIONS });
+  /** What each reported end was the end of, until it is shown. */
+  readonly #ended = new WeakMap<HookEvent, OpenHookCall>();
 
   constructor(hub: HubContext, folders: SessionFolders) {
     this.#hub = hub;
@@ -76,6 +91,19 @@ export class HookSessions implements HookPort {
     return workspace;
   }
 
+  endedCall(event: HookEvent, subject: Subject): { readonly entry: string | undefined } | undefined {
+    const hook = hookIn(event);
+    const session = hook && this.#hub.sessions.get(event.session_id);
+    const known = session && this.#known.get(session.id);
+    const name = hook && nameOf(hook);
+    if (!known || name === undefined || !isOwn(session, subject)) return undefined;
+    const [call, ...others] = known.calls.get(name) ?? [];
+    if (others.length > 0) known.calls.set(name, others);
+    else known.calls.delete(name);
+    if (call) this.#ended.set(event, call);
+    return { entry: call?.entry };
+  }
+
   /** Shows an event in its session, with what was decided, and ends the turn or the session that it ends. */
   async show(event: HookEvent, subject: Subject, decision?: JsonObject): Promise<void> {
     const hook = hookIn(event);
@@ -84,7 +112,11 @@ export class HookSessions implements HookPort {
     if (!hook || !known || !isOwn(session, subject)) return;
     const goesOn = known.turn?.prompt !== undefined && known.turn.prompt === hook.prompt;
     const isNew = event.event_type === "pre_prompt" && !goesOn;
-    const update = event.event_type === "pre_prompt" && goesOn ? undefined : updateFor(event, hook, decision);
+    const ended = this.#ended.get(event);
+    const shown = ended?.shown ?? hook.call ?? randomUUID();
+    const call = { toolCallId: shown, isOpen: ended !== undefined };
+    const update =
+      event.event_type === "pre_prompt" && goesOn ? undefined : updateFor(event, hook, call, decision);
     if (update) await this.#append(session, update);
     if (isNew && decision?.decision === "allow") {
       // An agent that was interrupted reports no end of its turn.
@@ -98,6 +130,7 @@ export class HookSessions implements HookPort {
     const { entry } = metadataOf(decision);
     if (typeof entry === "string" && known.turn && known.turn.entries.length < MOST_ENTRIES)
       known.turn.entries.push(entry);
+    if (event.event_type === "pre_action") noteVerdict(known, hook, shown, entry);
     if (event.event_type === "post_response") await this.#endTurn(session, known, subject, "end_turn");
     if (event.event_type === "session_end") {
       await this.#endTurn(session, known, subject, "cancelled");
@@ -143,6 +176,7 @@ export class HookSessions implements HookPort {
     const known: KnownSession = {
       roots: place.real,
       workspaces: new LruCache({ entries: MOST_FOLDERS }),
+      calls: new LruCache({ entries: MOST_CALLS }),
       turn: undefined,
     };
     this.#known.set(session.id, known);
@@ -179,6 +213,21 @@ export class HookSessions implements HookPort {
   }
 }
 
+/** What identifies the call of an event: the agent's own name of it, else what it is. */
+function nameOf({ call, digest }: Hook): string | undefined {
+  return call ?? digest;
+}
+
+/** Remembers by which verdict a call may begin; a call that was refused has none, whatever was said to it before. */
+function noteVerdict({ calls }: KnownSession, hook: Hook, shown: string, entry: unknown): void {
+  const name = nameOf(hook);
+  if (name === undefined) return;
+  const others = hook.call === undefined ? (calls.get(name) ?? []) : [];
+  const all = typeof entry === "string" ? [...others, { entry, shown }].slice(-MOST_CALLS) : others;
+  if (all.length > 0) calls.set(name, all);
+  else calls.delete(name);
+}
+
 /** Whether a session is one of the user. Two tenants may both have users of one name. */
 function isOwn({ record }: Session, { tenant, user }: Subject): boolean {
   return record.tenant === tenant && record.user === user;
@@ -208,11 +257,16 @@ function metadataOf(decision: JsonObject | undefined): JsonObject {
   return Object(decision?.metadata);
 }
 
-/** What the page shows of an event. */
-function updateFor(event: HookEvent, hook: Hook, decision: JsonObject | undefined): JsonObject | undefined {
+/** What the page shows of an event; a call by its name there, and whether its end was still to come. */
+function updateFor(
+  event: HookEvent,
+  hook: Hook,
+  { toolCallId, isOpen }: { readonly toolCallId: string; readonly isOpen: boolean },
+  decision: JsonObject | undefined,
+): JsonObject | undefined {
   const payload = Object(event.payload);
   const text = (said: unknown) => ({ content: { type: "text", text: String(said ?? "") } });
-  const { call, subagent } = hook;
+  const { subagent } = hook;
   const by = subagent === undefined ? {} : { subagent, subagent_type: hook.subagent_type };
   switch (event.event_type) {
     case "pre_prompt":
@@ -228,15 +282,18 @@ function updateFor(event: HookEvent, hook: Hook, decision: JsonObject | undefine
       const { enforcement = "asked", rule, entry, reason: why = reason } = metadataOf(decision);
       const reins = { verdict: VERDICTS[String(verdict)], reason: why, enforcement, rule, entry, ...by };
       return {
-        ...{ sessionUpdate: "tool_call", toolCallId: call ?? randomUUID(), title: payload.tool_name, status },
+        ...{ sessionUpdate: "tool_call", toolCallId, title: payload.tool_name, status },
         ...{ kind: "other", rawInput: payload.arguments },
         _meta: { reins: { ...reins, ...(asks !== undefined && { approval: String(asks).slice(9) }) } },
       };
     }
     case "post_action":
-      if (call === undefined) return undefined;
+      if (nameOf(hook) === undefined) return undefined;
       return {
-        ...{ sessionUpdate: "tool_call_update", toolCallId: call },
+        ...(isOpen
+          ? { sessionUpdate: "tool_call_update", toolCallId }
+          : { sessionUpdate: "tool_call", toolCallId, title: payload.tool_name, kind: "other" }),
+        ...(!isOpen && { _meta: { reins: { enforcement: "observed", ungated: true, ...by } } }),
         status: payload.result?.success === false ? "failed" : "completed",
         content: [{ type: "content", ...text(payload.result?.output) }],
       };

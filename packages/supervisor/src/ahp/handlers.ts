@@ -120,8 +120,11 @@ async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): P
   }
 }
 
+/** The entry of a call that no verdict came before: it matches none. */
+const NO_VERDICT = "";
+
 async function noteFor(
-  { supervisor, approvals, ledger, redact }: SupervisorParts,
+  { supervisor, approvals, ledger, redact, hooks }: SupervisorParts,
   event: AhpEvent,
   subject: Subject,
 ): Promise<void> {
@@ -133,7 +136,8 @@ async function noteFor(
     await ledger.record([draft], { durable: false });
     return;
   }
-  const end = endOf(event);
+  const named = event_type === "post_action" ? hooks?.endedCall(event, subject) : undefined;
+  const end = { ...endOf(event), ...(named && { entry: named.entry ?? NO_VERDICT }) };
   const call = await supervisor.settle(subject, end, end.usage);
   if (event_type === "post_response") supervisor.turnEnded(end.usage ?? {});
   if (event_type === "post_action")

@@ -46,6 +46,11 @@ export type HookEvent = Pick<AhpEvent, "event_type" | "session_id" | "agent_id" 
 export interface HookPort {
   /** Where the agent of an event works, if a hook sent it; rejects as forbidden where it may not. */
   workspaceOf(event: HookEvent, principal: Principal): Promise<Workspace | undefined>;
+  /**
+   * The call whose end an event of a hook reports, which then is over: the entry of its verdict, or none where no call of
+   * that name was allowed. `undefined` where no hook sent the event.
+   */
+  endedCall(event: HookEvent, subject: Subject): { readonly entry: string | undefined } | undefined;
   /** Shows an event of a hook in its session, with what was decided. */
   show(event: HookEvent, subject: Subject, decision?: Readonly<Record<string, unknown>>): Promise<void>;
 }

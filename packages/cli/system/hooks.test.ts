@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { hookAgent, runInTerminal } from "@reins/agents";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -142,6 +142,67 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     expect(existsSync(marker)).toBe(false);
     expect(room.results).toContain("not today");
   });
+
+  test("reads a file that a prompt names after a verdict on it, and not where the rules block that", async () => {
+    await using room = await installed();
+    await room.reins.up();
+    room.model.play(scenes(scene("TRY", reply(say("Done.")))));
+    const given = () => JSON.stringify(room.model.requests.map(({ conversation }) => conversation));
+    await writeFile(join(room.workspace, "note.txt"), "the quiet word\n");
+    await runInTerminal(room.launch, "TRY to read @note.txt, please", room.workspace);
+    expect(given()).toContain("the quiet word");
+    expect(await verdicts(room)).toMatchObject([
+      { verdict: "allowed", facts: { effects: [{ kind: "read" }] } },
+    ]);
+    const [read, prompt] = await recorded(room, "policy_verdict");
+    expect([read.target, prompt.payload.event_type]).toEqual(["fs/read_text_file", "pre_prompt"]);
+    const [turn] = await recorded(room, "turn");
+    expect(turn.payload.entries.slice(0, 2)).toEqual([read.cid, prompt.cid]);
+
+    const key = join(room.workspace, ".ssh", "id_rsa");
+    await mkdir(dirname(key));
+    await writeFile(key, "the secret word\n");
+    await symlink(key, join(room.workspace, "harmless.txt"));
+    for (const named of [
+      "@.ssh/id_rsa",
+      `@${key}`,
+      '@"./.ssh/id_rsa"',
+      "@harmless.txt",
+      "(@note.txt/../.ssh/id_rsa)",
+    ])
+      await runInTerminal(room.launch, `TRY ${named}`, room.workspace);
+    expect(given()).not.toContain("the secret word");
+    const [, ...blocked] = (await recorded(room, "policy_verdict")).filter(
+      ({ payload }) => payload.event_type === "pre_prompt" && payload.verdict,
+    );
+    expect(blocked.map(({ payload }) => payload.verdict)).toEqual(Array(5).fill("blocked"));
+  });
+
+  test.runIf(hookAgent(agent).templates)(
+    "runs what the template of a repository's command has it run after a verdict on it",
+    async () => {
+      await using room = await installed();
+      await room.reins.up();
+      room.model.play(scenes(scene("TRY", reply(say("Done.")))));
+      const precious = join(room.user, "precious.txt");
+      await writeFile(precious, "mine");
+      const { marker, intent } = await asked(room);
+      const folder = join(room.workspace, hookAgent(agent).templates?.folders[0] ?? "");
+      await mkdir(folder, { recursive: true });
+      const template = (command: unknown) => `---\nallowed-tools: Bash(*)\n---\nTRY: !\`${command}\`\n`;
+      await writeFile(join(folder, "clean.md"), template(`rm -rf ${precious}`));
+      await writeFile(join(folder, "script.md"), template(intent.values.command));
+      await runInTerminal(room.launch, "/clean", room.workspace);
+      expect(existsSync(precious)).toBe(true);
+      const run = runInTerminal(room.launch, "/script", room.workspace);
+      const id = await room.reins.pending();
+      expect(existsSync(marker)).toBe(false);
+      await room.reins.done("approvals", "approve", id);
+      await run;
+      expect(existsSync(marker)).toBe(true);
+      expect((await verdicts(room)).map(({ verdict }) => verdict)).toEqual(["blocked", "ask", "allowed"]);
+    },
+  );
 
   test("does nothing without an answer in time; the approval stays open and counts the next time", async () => {
     await using room = await installed("--wait", "5");

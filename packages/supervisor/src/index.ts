@@ -11,7 +11,7 @@ export type {
 } from "@reins/policy";
 export { realFiles, repositoryPrograms } from "@reins/policy";
 export { type SupervisorParts, supervisorHandlers } from "./ahp/handlers.ts";
-export type { FamilyAnswers, FamilyAsker, HookEvent, HookPort } from "./ahp/subject.ts";
+export type { FamilyAnswers, FamilyAsker, HookEvent, HookPort, PromptStep } from "./ahp/subject.ts";
 export {
   type Answerer,
   answererOf,

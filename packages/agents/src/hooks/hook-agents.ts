@@ -27,6 +27,13 @@ export interface HookAgent {
     /** The name of the program on PATH. */
     readonly program: string;
   };
+  /**
+   * Where the templates of its commands are, from a folder of work or the user's home, and its tool that runs what a
+   * template has run: it asks no hook about that.
+   */
+  readonly templates?: { readonly folders: readonly string[]; readonly shell: string };
+  /** The tool by which it reads all of a folder that a prompt names, where it does not list it only. */
+  readonly readsFolders?: string;
   /** What hostile repositories try against the hooks: files by their path. */
   readonly hostile: readonly HostileRepository[];
   /** What a repository can do against the hooks, where it can. */
@@ -87,6 +94,7 @@ const HOOK_AGENTS: readonly HookAgent[] = [
       prompt: ["-p"],
       program: "claude",
     },
+    templates: { folders: [".claude/commands", ".claude/skills"], shell: "Bash" },
     hostile: [
       {
         name: "hooks of its own that allow everything",
@@ -129,6 +137,7 @@ const HOOK_AGENTS: readonly HookAgent[] = [
       settings: { security: { auth: { selectedType: "gemini-api-key" } } },
       program: "gemini",
     },
+    readsFolders: "read_many_files",
     hostile: [
       {
         name: "hooks of its own that allow everything",

@@ -31,15 +31,15 @@ const TRAILING: ReadonlySet<string> = new Set(".,;:!?)]}>'\"`*_");
 const LINES = /:\d{1,9}(?:[-:]\d{1,9})?$/u;
 const ADDRESS = /^[a-z][a-z0-9+.-]*:\/\//iu;
 
-/** The references in a text. */
-export function mentionsIn(text: string): readonly Mention[] {
+/** The references in a text; those beyond a number are not looked at. */
+export function mentionsIn(text: string, most = MAX_MENTIONS): readonly Mention[] {
   const found: Mention[] = [];
   for (let at = text.indexOf("@"); at >= 0; at = text.indexOf("@", at + 1)) {
     const after = text[at + 1];
     // Of several, such as those that begin a hunk of a diff, only the last could be one.
     if (after === undefined || after === "@" || /\s/u.test(after)) continue;
     const isInWord = WORD_BEFORE.test(text.slice(Math.max(0, at - 2), at));
-    if (found.length >= MAX_MENTIONS) {
+    if (found.length >= most) {
       found.push({ at, names: [], isPath: !isInWord, isInWord });
       continue;
     }

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { blockText, isObject, type JsonObject, readContent, withText } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
+import type { Workspace } from "@reins/supervisor";
 import { enforce } from "../control/enforce.ts";
 import { perform } from "../control/outcome.ts";
 import type { GovernedSession, Turn } from "./governed-session.ts";
@@ -75,7 +76,7 @@ export class PromptFiles {
       const { title, name = "" } = readContent(block);
       return [this.#shown(block, `[A link that Reins did not follow: ${title ?? name} <${uri}>]`)];
     }
-    const [absolute = path] = this.#candidates(path);
+    const [absolute = path] = placesOf(path, this.#session.workspace);
     return [this.#shown(block, await this.#contentOf(absolute))];
   }
 
@@ -99,7 +100,7 @@ export class PromptFiles {
   async #find({ names }: Mention): Promise<string | undefined> {
     let outside: string | undefined;
     for (const name of names)
-      for (const path of this.#candidates(pathIn(name) ?? name))
+      for (const path of placesNamed(name, this.#session.workspace))
         if ((await this.#beyond(path)) !== undefined) outside ??= path;
         else if (await stat(path).catch(() => undefined)) return path;
     return outside;
@@ -113,19 +114,6 @@ export class PromptFiles {
   #beyondReal(real: string): Promise<string | undefined> {
     const { context, descent } = this.#session;
     return context.folders.beyond(context.principal, real, descent?.worktree);
-  }
-
-  /** Where a name may lead: from the folders of the session, the agent's home and the user's. */
-  #candidates(name: string): readonly string[] {
-    const { cwd, roots, home } = this.#session.workspace;
-    if (name.includes("\0")) return [];
-    if (name === "~" || name.startsWith("~/"))
-      return [homedir(), ...(home === undefined ? [] : [home])].map((base) =>
-        resolve(base, `.${name.slice(1)}`),
-      );
-    // One agent takes what begins with a slash for a path from the session's folder.
-    const below = name.startsWith("/") ? [name, resolve(cwd, `.${name}`)] : [resolve(cwd, name)];
-    return [...below, ...roots.slice(1).map((root) => resolve(root, name))];
   }
 
   /** What a file holds, or why it is not shown; decided and read once for a prompt. */
@@ -185,6 +173,23 @@ export class PromptFiles {
     const more = names.length > MAX_NAMES ? [`and ${names.length - MAX_NAMES} more`] : [];
     return [`[The folder ${path}, which the prompt names]`, ...names.slice(0, MAX_NAMES), ...more].join("\n");
   }
+}
+
+/** Where something that a reference names may lie. */
+export function placesNamed(name: string, workspace: Workspace): readonly string[] {
+  return placesOf(pathIn(name) ?? name, workspace);
+}
+
+/** Where a path may lead: from the folders of the session, the agent's home and the user's. */
+function placesOf(path: string, { cwd, roots, home }: Workspace): readonly string[] {
+  if (path.includes("\0")) return [];
+  if (path === "~" || path.startsWith("~/"))
+    return [homedir(), ...(home === undefined ? [] : [home])].map((base) =>
+      resolve(base, `.${path.slice(1)}`),
+    );
+  // One agent takes what begins with a slash for a path from the session's folder.
+  const below = path.startsWith("/") ? [path, resolve(cwd, `.${path}`)] : [resolve(cwd, path)];
+  return [...below, ...roots.slice(1).map((root) => resolve(root, path))];
 }
 
 function notRead(path: string, reason: string): string {

@@ -6,6 +6,7 @@ import {
   type HookPort,
   isOperator,
   type Principal,
+  type PromptStep,
   type Subject,
   SupervisorError,
   sessionKey,
@@ -13,9 +14,11 @@ import {
 } from "@reins/supervisor";
 import { z } from "zod";
 import type { SessionFolders } from "../governor/session-folders.ts";
+import { realPlace } from "../governor/text-file.ts";
 import type { HubContext } from "../hub/context.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
 import { type Session, UPDATE } from "../sessions/session.ts";
+import { promptSteps } from "./prompt-steps.ts";
 
 /** What a hook says beside its event: where the agent works, and which of its calls and sub-agents it is about. */
 const Hook = z.object({
@@ -47,6 +50,12 @@ interface OpenHookCall {
   readonly shown: string;
 }
 
+interface AskedPrompt {
+  readonly prompt: unknown;
+  isShown: boolean;
+  readonly allowed: Map<string, string | undefined>;
+}
+
 /** What this process knows of a session: its folders, its open calls, and the turn that runs. */
 interface KnownSession {
   readonly roots: readonly string[];
@@ -54,6 +63,8 @@ interface KnownSession {
   readonly workspaces: LruCache<string, Workspace>;
   /** By the agent's own name of a call, or its digest, by which several may be the same. */
   readonly calls: LruCache<string, readonly OpenHookCall[]>;
+  /** The prompt that is being decided: whether it is shown, and the steps for it that were allowed, with their entries. */
+  asked: AskedPrompt | undefined;
   turn: RunningTurn | undefined;
 }
 
@@ -91,6 +102,34 @@ export class HookSessions implements HookPort {
     return workspace;
   }
 
+  async stepsOf(
+    event: HookEvent,
+    principal: Principal,
+    workspace: Workspace,
+  ): Promise<readonly PromptStep[]> {
+    const hook = hookIn(event);
+    const session = hook && this.#hub.sessions.get(event.session_id);
+    const known = session && this.#known.get(session.id);
+    if (!known || !isOperator(principal)) return [];
+    const prompt = promptIn(event);
+    const before = known.asked?.prompt === prompt ? known.asked : undefined;
+    const asked: AskedPrompt = before ?? { prompt, isShown: false, allowed: new Map() };
+    known.asked = asked;
+    const all = await promptSteps(event.agent_id, String(prompt ?? ""), workspace);
+    for (const { path, title } of all) {
+      const real = path === undefined ? undefined : await realPlace(path);
+      const beyond = real && (await this.#folders.outOfReach(principal, { real, isDestroyed: false }));
+      if (beyond !== undefined) throw new SupervisorError("forbidden", `it would ${title}, and ${beyond}`);
+    }
+    return all.filter(({ title }) => !asked.allowed.has(title));
+  }
+
+  stepAllowed(event: HookEvent, { title }: PromptStep, entry: string | undefined): void {
+    const session = this.#hub.sessions.get(event.session_id);
+    const known = session && this.#known.get(session.id);
+    known?.asked?.allowed.set(title, entry);
+  }
+
   endedCall(event: HookEvent, subject: Subject): { readonly entry: string | undefined } | undefined {
     const hook = hookIn(event);
     const session = hook && this.#hub.sessions.get(event.session_id);
@@ -115,13 +154,16 @@ export class HookSessions implements HookPort {
     const ended = this.#ended.get(event);
     const shown = ended?.shown ?? hook.call ?? randomUUID();
     const call = { toolCallId: shown, isOpen: ended !== undefined };
-    const update =
-      event.event_type === "pre_prompt" && goesOn ? undefined : updateFor(event, hook, call, decision);
+    const { asked } = known;
+    const isShown = event.event_type === "pre_prompt" && (goesOn || asked?.isShown === true);
+    const update = isShown ? undefined : updateFor(event, hook, call, decision);
     if (update) await this.#append(session, update);
+    if (isNew && asked) asked.isShown = true;
+    if (isNew && !WAITS.has(decision?.decision)) known.asked = undefined;
     if (isNew && decision?.decision === "allow") {
       // An agent that was interrupted reports no end of its turn.
       await this.#endTurn(session, known, subject, "cancelled");
-      known.turn = this.#newTurn(hook);
+      known.turn = this.#newTurn(hook, asked?.allowed.values());
       const title = session.record.title ?? titleOf(this.#hub.harness.redact(promptIn(event)));
       await session.apply({ type: "annotated", changes: { title } });
     }
@@ -139,8 +181,9 @@ export class HookSessions implements HookPort {
     }
   }
 
-  #newTurn({ prompt }: Hook): RunningTurn {
-    return { id: randomUUID(), started: this.#hub.clock.now().toISOString(), prompt, entries: [] };
+  #newTurn({ prompt }: Hook, before: Iterable<string | undefined> = []): RunningTurn {
+    const entries = [...before].filter((entry) => entry !== undefined);
+    return { id: randomUUID(), started: this.#hub.clock.now().toISOString(), prompt, entries };
   }
 
   /** The session of an event: a new one, or one that goes on. What a person has ended stays so. */
@@ -177,6 +220,7 @@ export class HookSessions implements HookPort {
       roots: place.real,
       workspaces: new LruCache({ entries: MOST_FOLDERS }),
       calls: new LruCache({ entries: MOST_CALLS }),
+      asked: undefined,
       turn: undefined,
     };
     this.#known.set(session.id, known);
@@ -212,6 +256,9 @@ export class HookSessions implements HookPort {
     await session.append({ message: { method: UPDATE, params: { sessionId: session.id, update: shown } } });
   }
 }
+
+/** The decisions after which the same prompt is asked about again. */
+const WAITS: ReadonlySet<unknown> = new Set(["escalate", "defer"]);
 
 /** What identifies the call of an event: the agent's own name of it, else what it is. */
 function nameOf({ call, digest }: Hook): string | undefined {

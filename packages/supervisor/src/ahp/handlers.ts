@@ -1,5 +1,5 @@
 import { type AhpEvent, type Decision, type EventCall, type Handlers, isContract } from "@reins/ahp";
-import { amountOf } from "@reins/kit";
+import { amountOf, errorMessage } from "@reins/kit";
 import type { Ledger } from "@reins/ledger";
 import type { Subject } from "@reins/policy";
 import type { Approvals } from "../approvals/approvals.ts";
@@ -9,6 +9,7 @@ import type { Supervisor } from "../decision/supervisor.ts";
 import { SupervisorError } from "../errors.ts";
 import type { Harness } from "../harness/harness.ts";
 import type { Identity } from "../identity/identity.ts";
+import type { Principal } from "../identity/principal.ts";
 import type { Quotas } from "../limits/quotas.ts";
 import type { Usage } from "../limits/tables.ts";
 import type { PolicyKeeper } from "../policies/policy-keeper.ts";
@@ -19,6 +20,7 @@ import { isReport, type Reports } from "../reports/reports.ts";
 import { type Runs, readReport } from "../runs/runs.ts";
 import { answerQuestion, escalationTarget } from "./queries.ts";
 import {
+  type Asker,
   askerOf,
   type FamilyAnswers,
   familyHandlers,
@@ -87,9 +89,41 @@ async function decide(parts: SupervisorParts, event: AhpEvent, call: EventCall):
   const principal = await senderOf(parts, call);
   const asker = await askerOf(parts, event, call, principal);
   if ("refused" in asker) return asDecision(asker.refused);
-  const decision = asDecision(await supervisor.decide(event, asker.subject, asker.requestContext));
-  await parts.hooks?.show(event, asker.subject, decision);
+  const { subject, requestContext } = asker;
+  const withheld = await withheldFor(parts, event, principal, asker);
+  const decision = asDecision(withheld ?? (await supervisor.decide(event, subject, requestContext)));
+  await parts.hooks?.show(event, subject, decision);
   return decision;
+}
+
+/**
+ * What keeps a prompt from an agent in a terminal: one of the steps that the agent takes by itself for it, each of which is
+ * decided before the prompt.
+ */
+async function withheldFor(
+  { supervisor, hooks }: SupervisorParts,
+  event: AhpEvent,
+  principal: Principal,
+  { subject, requestContext }: Exclude<Asker, { readonly refused: Decided }>,
+): Promise<Decided | undefined> {
+  if (event.event_type !== "pre_prompt" || !hooks) return undefined;
+  const refuse = (reason: string) => supervisor.refuse(event, subject, requestContext, reason);
+  try {
+    for (const step of await hooks.stepsOf(event, principal, requestContext.workspace)) {
+      const { tool, tools, title } = step;
+      const payload = { tool_name: tool, arguments: step.arguments };
+      const workspace = { ...requestContext.workspace, ...(tools !== undefined && { tools }) };
+      const action = { ...event, event_type: "pre_action" as const, payload };
+      const decided = await supervisor.decide(action, subject, { ...requestContext, workspace });
+      const reason = `for this prompt the agent would ${title}: ${decided.reason}`;
+      if (decided.verdict === "allowed") hooks.stepAllowed(event, step, decided.entry);
+      else if (decided.verdict === "ask" || decided.verdict === "defer") return { ...decided, reason };
+      else return await refuse(reason);
+    }
+    return undefined;
+  } catch (error) {
+    return refuse(`what the agent would do for this prompt cannot be decided: ${errorMessage(error)}`);
+  }
 }
 
 async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): Promise<void> {

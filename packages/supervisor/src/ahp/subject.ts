@@ -42,8 +42,27 @@ async function principalOf(identity: Identity, { peer }: Pick<Call, "peer">): Pr
 /** An event that a hook may have sent. */
 export type HookEvent = Pick<AhpEvent, "event_type" | "session_id" | "agent_id" | "payload" | "metadata">;
 
+/** What an agent does by itself for a prompt, before its model sees it, and asks no hook about. */
+export interface PromptStep {
+  /** The tool whose call it amounts to, and whose table applies; by default that of the agent. */
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly tools?: string;
+  /** What it does, in words that follow "the agent would". */
+  readonly title: string;
+  /** What it reads, where it reads. */
+  readonly path?: string;
+}
+
 /** The sessions of agents whose hooks ask Reins. */
 export interface HookPort {
+  /**
+   * What the agent would do by itself for the prompt of an event, but for what was allowed when it was asked about before.
+   * Rejects where that cannot be known, or reaches what it may not.
+   */
+  stepsOf(event: HookEvent, principal: Principal, workspace: Workspace): Promise<readonly PromptStep[]>;
+  /** Notes that a step was allowed: people who are asked about another step have the prompt asked about again. */
+  stepAllowed(event: HookEvent, step: PromptStep, entry: string | undefined): void;
   /** Where the agent of an event works, if a hook sent it; rejects as forbidden where it may not. */
   workspaceOf(event: HookEvent, principal: Principal): Promise<Workspace | undefined>;
   /**
@@ -99,7 +118,7 @@ export async function recordRefusal(
 }
 
 /** Who asks, and where; or the block that is on the record because of whom an event claims to be from. */
-type Asker =
+export type Asker =
   | { readonly subject: Subject; readonly requestContext: RequestContext }
   | { readonly refused: Decided };
 

@@ -5,7 +5,7 @@ export type { DecisionEvents, DecisionEventType, ReportEvents, ReportEventType }
 export { Roots } from "./files/roots.ts";
 export type { OpenedFile } from "./files/workspace-files.ts";
 export { FileSessionStore } from "./history/file-store.ts";
-export type { KnownModel } from "./models/model.ts";
+export type { KnownModel, Price } from "./models/model.ts";
 export { modelConfigFrom, modelsFrom, type Prices } from "./models/models.ts";
 export { NativeAgent } from "./native-agent.ts";
 export type { FoundSkills, SkillService } from "./skills/session-skills.ts";

@@ -89,8 +89,11 @@ async function exchange(allowed: AllowedCall): Promise<Exchanged> {
       (error: unknown) => errorMessage(error),
     );
     if (gone.aborted) return { outcome: "cancelled", usage: sentAlone(call), finish: () => undefined };
-    if (incoming === undefined || typeof incoming === "string")
-      return { outcome: "broken", usage: NOTHING, finish: respond(502, `${call.provider}: ${incoming}`) };
+    if (incoming === undefined || typeof incoming === "string") {
+      // A provider that has the whole request may read it, and charge for it, also where its response is lost.
+      const usage = outgoing.writableFinished && method.generates ? sentAlone(call) : NOTHING;
+      return { outcome: "broken", usage, finish: respond(502, `${call.provider}: ${incoming}`) };
+    }
     const { statusCode: status = 502 } = incoming;
     if (status >= 300 && status < 400) {
       // Another address must not get the key, nor the agent a way around the gateway.

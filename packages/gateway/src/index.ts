@@ -7,6 +7,7 @@ export {
   type ModelCall,
   ModelGateway,
   type Spending,
+  whyUnpriced,
 } from "./model-gateway.ts";
 export { ModelPrice, PriceList } from "./prices.ts";
 export { ProviderKeyError, ProviderKeys } from "./provider-keys.ts";

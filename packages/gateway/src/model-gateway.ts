@@ -18,7 +18,10 @@ export interface ModelCall extends CallFacts {
   readonly maxOutput: number;
   readonly estimatedInput: number;
   /** The most that it is expected to use: its input, and the longest response that it asks for. */
-  readonly reserves: Spending;
+  readonly reserves: Spending & {
+    /** Why its cost is not known, and what to do; the cost is 0 then. */
+    readonly unpriced?: string;
+  };
   /** Whether the price of the model is known. */
   readonly isPriced: boolean;
   /** What is sent. */
@@ -186,8 +189,11 @@ export class ModelGateway {
     const cost = prices.cost(facts.model, reserved);
     const call: ModelCall = {
       ...{ ...facts, method: method.name, provider, url, maxOutput, estimatedInput: input, body },
-      isPriced: cost !== undefined,
-      reserves: { tokens: input + maxOutput, cost: cost ?? 0 },
+      isPriced: prices.priceOf(facts.model) !== undefined,
+      reserves: {
+        ...{ tokens: input + maxOutput, cost: cost ?? 0 },
+        ...(cost === undefined && method.generates && { unpriced: whyUnpriced(facts.model) }),
+      },
     };
     const gone = new AbortController();
     response.once("close", () => gone.abort(new Error("the agent hung up")));
@@ -203,6 +209,12 @@ export class ModelGateway {
       agent: { request, response, gone: gone.signal },
     });
   }
+}
+
+/** Says that the price of a model is not known, and what an operator can do about it. */
+export function whyUnpriced(model: string): string {
+  const name = JSON.stringify(model.slice(0, 128).toWellFormed());
+  return `the price of the model ${name} is not known; set it under gateway.prices in reins.yaml, or a price for all such models as gateway.unknown_price`;
 }
 
 /** A request of an agent that was read. */

@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { membersOf } from "@reins/acp";
 import { Catalogue } from "@reins/agents";
+import { type ModelPrice, PriceList } from "@reins/gateway";
 import { LoopbackServer, sseText } from "@reins/kit";
 import { hold, reply, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -29,11 +30,12 @@ async function callsIn({ entries }: Pick<TestHome, "entries">) {
 }
 
 /** A session of a scripted agent, and a lease of the gateway for it. */
-async function openMetered(constitution: string, url: string) {
+async function openMetered(constitution: string, url: string, unknown?: ModelPrice) {
   const home = await openTestHome({ rules: constitution });
   const governed = await govern({ home });
   const id = await governed.begin();
-  const models = meteredAccess({ url, key: KEY }, { m: { input: 1_000_000, output: 1_000_000 } });
+  const own = { m: { input: 1_000_000, output: 1_000_000 } };
+  const models = meteredAccess({ url, key: KEY }, new PriceList(own, unknown));
   onTestFinished(() => models.close());
   const lease = await models.lease(Catalogue.load().entry("claude"));
   if (!lease?.endpoint) throw new Error("there is no lease");
@@ -258,6 +260,32 @@ describe("a budget", () => {
     const refused = await metered.ask({});
     expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining("is used up")]);
     expect(counted.calls).toBe(1);
+  });
+
+  test("in money refuses a model without a price, by name and with what to do, and no other limit does", async () => {
+    const { url, counted } = await provider();
+    const limit = (bound: string) => rules("", `{ name: money, per: user, within: 1h, ${bound} }`);
+    const metered = await openMetered(limit("cost: 99"), url);
+    const refused = await metered.ask({ model: "unheard-of" });
+    expect([refused.status, await refused.text()]).toEqual([
+      403,
+      expect.stringMatching(/money.*unheard-of.*gateway\.prices.*gateway\.unknown_price/),
+    ]);
+    expect([counted.calls, await metered.used()]).toEqual([0, { tokens: 0, cost: 0 }]);
+    const inTokens = await openMetered(limit("tokens: 99"), url);
+    expect((await inTokens.ask({ model: "unheard-of" })).status).toBe(200);
+    const { results } = await callsIn(inTokens);
+    expect(membersOf(results[0]?.usage)).not.toHaveProperty("cost");
+  });
+
+  test("in money counts a model without a price at the price that is stated for such", async () => {
+    const { url } = await provider();
+    const limit = rules("", "{ name: money, per: user, within: 1h, cost: 99 }");
+    const metered = await openMetered(limit, url, { input: 2_000_000, output: 2_000_000 });
+    await (await metered.ask({ model: "unheard-of" })).text();
+    expect(await metered.used()).toEqual({ tokens: 100, cost: 200 });
+    const refused = await metered.ask({ model: "unheard-of" });
+    expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining("is used up")]);
   });
 
   test("gives back what was kept for calls that came to nothing", async () => {

@@ -75,17 +75,32 @@ tool_rules: [{ name: all, condition: {}, verdict: allowed }]
     const prices = { "claude-sonnet-5-5": { input: 1_000_000, output: 1_000_000 } };
     const script = () => reply(say("Hello."));
     const { client, id } = await openScripted(script, { rules: limited("cost: 40"), native: { prices } });
-    const free = await openScripted(script, { rules: limited("cost: 40") });
-    const ends = async (agent: Pick<typeof free, "client" | "id">) => {
+    const cheap = await openScripted(script, { rules: limited("cost: 40") });
+    const ends = async (agent: Pick<typeof cheap, "client" | "id">) => {
       const stops: unknown[] = [];
       for (let turn = 0; turn < 8; turn += 1)
         stops.push(Object(await agent.client.prompt(agent.id, `prompt ${turn}`)).stopReason);
       return stops.at(-1);
     };
     expect(await ends({ client, id })).toBe("refusal");
-    expect(await ends(free)).toBe("end_turn");
+    expect(await ends(cheap)).toBe("end_turn");
     const told = JSON.stringify(client.got.map(({ message }) => message));
     expect(told).toContain('"currency":"USD"');
+  });
+
+  test("in money refuse a model without a price, by name and with what to do, unless one is stated for such", async () => {
+    const environment = { REINS_MODEL: "anthropic:claude-unheard-of" };
+    const rules = limited("cost: 40");
+    const { client, id, model } = await openScripted(() => reply(say("Hello.")), { rules, environment });
+    expect(await client.prompt(id, "hello")).toMatchObject({ stopReason: "refusal" });
+    expect(client.said.join("")).toMatch(/"budget".*claude-unheard-of.*gateway\.unknown_price/);
+    expect(model.requests).toEqual([]);
+    const native = { unknownPrice: { input: 1_000_000, output: 1_000_000 } };
+    const stated = await openScripted(() => reply(say("Hello.")), { rules, environment, native });
+    const stops: unknown[] = [];
+    for (let turn = 0; turn < 4; turn += 1)
+      stops.push(Object(await stated.client.prompt(stated.id, `prompt ${turn}`)).stopReason);
+    expect([stops[0], stops.at(-1)]).toEqual(["end_turn", "refusal"]);
   });
 
   test("count by the table of list prices where the operator has set none", async () => {

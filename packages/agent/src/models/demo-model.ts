@@ -55,6 +55,7 @@ export class DemoModel implements Model {
     maxOutputTokens: 4_000,
     images: false,
     summarises: false,
+    price: { input: 0, output: 0 },
   };
   readonly #clock: Pick<Clock, "sleep">;
 

@@ -57,7 +57,12 @@ export type ModelEvent =
   | { readonly type: "end"; readonly stop: ModelStop };
 
 /** The price of a model in dollars per million tokens. */
-export interface Price {
+export interface Price extends Rates {
+  /** What all tokens of a request cost whose input is longer than so many tokens. */
+  readonly above?: (Rates & { readonly tokens: number }) | undefined;
+}
+
+interface Rates {
   readonly input: number;
   readonly output: number;
   /** For input that is read from or written to a cache; as other input when absent. */
@@ -79,7 +84,7 @@ export interface ModelInfo {
   readonly toolSearch?: "always" | "possible" | undefined;
   /** The only strategy by which it does; any if absent. */
   readonly toolSearchBy?: "bm25" | undefined;
-  /** Absent when not configured; then limits in money do not count it. */
+  /** Absent when it is not known; limits on cost refuse it then. */
   readonly price?: Price | undefined;
 }
 

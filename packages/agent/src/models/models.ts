@@ -91,7 +91,7 @@ function priced(model: Model, prices: Prices, listed: (name: string) => Price | 
   const { id } = model.info;
   const name = id.slice(id.indexOf(":") + 1);
   const named = [id, name].find((each) => Object.hasOwn(prices, each));
-  const price = named === undefined ? listed(name) : prices[named];
+  const price = named === undefined ? (model.info.price ?? listed(name)) : prices[named];
   if (price === undefined) return model;
   return { info: { ...model.info, price }, stream: (request, signal) => model.stream(request, signal) };
 }

@@ -77,7 +77,9 @@ const MILLION = 1_000_000;
 /** The cost of a request. Cached tokens cost as much as others when the price does not say otherwise. */
 export function costOf(usage: TokenUsage, price: Price): number {
   const { inputTokens, outputTokens, cachedReadTokens = 0, cachedWriteTokens = 0 } = usage;
-  const { input, output, cacheRead = input, cacheWrite = input } = price;
+  const { above } = price;
+  const rates = above && inputTokens + cachedReadTokens + cachedWriteTokens > above.tokens ? above : price;
+  const { input, output, cacheRead = input, cacheWrite = input } = rates;
   const sum =
     inputTokens * input +
     outputTokens * output +

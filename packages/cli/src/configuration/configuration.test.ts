@@ -140,6 +140,6 @@ it("maps the native settings to the options of the host", () => {
     idle: { quietHours: quiet_hours, mostLoad: 0.5 },
     patience: { mostMs: 300_000 },
     presence: { maySpend: true },
-    prices: { "claude-x": { input: 3, output: 15, cacheRead: 0.3, cacheWrite: undefined } },
+    prices,
   });
 });

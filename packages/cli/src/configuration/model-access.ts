@@ -16,6 +16,8 @@ const Settings = z.strictObject({
     .default({}),
   /** The prices of models, in place of those that Reins knows. */
   prices: z.record(z.string().min(1), ModelPrice).default({}),
+  /** What all other models are counted as. Where it is absent, limits on cost refuse them. */
+  unknown_price: ModelPrice.optional(),
 });
 
 /** `gateway` in `reins.yaml`; a switch is for all agents. */
@@ -28,7 +30,7 @@ type GatewaySettings = z.infer<typeof GatewaySettings>;
 /** The gateway to models of a home; nothing where no agent uses it. */
 export function modelAccess(
   home: string,
-  { agents, providers, prices }: GatewaySettings,
+  { agents, providers, prices, unknown_price }: GatewaySettings,
   environment: Readonly<Record<string, string | undefined>>,
   onError: (error: unknown) => void,
 ): ModelAccess | undefined {
@@ -36,7 +38,7 @@ export function modelAccess(
   const addresses = Object.fromEntries(Object.entries(providers).map(([name, { url }]) => [name, url]));
   const gateway = new ModelGateway({
     keys: new ProviderKeys(home, environment),
-    prices: new PriceList(prices),
+    prices: new PriceList(prices, unknown_price),
     ...{ addresses, onError },
   });
   return new ModelAccess(gateway, (agent) =>

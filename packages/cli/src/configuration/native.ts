@@ -53,7 +53,11 @@ export function nativeSettings({
   fallbacks,
   environment,
   tool_search,
-}: Partial<z.infer<typeof NativeConfiguration>>): NonNullable<HostingOptions["native"]> {
+  unknown_price,
+}: Partial<z.infer<typeof NativeConfiguration>> & {
+  /** What models without a price are counted as. */
+  readonly unknown_price?: ModelPrice | undefined;
+}): NonNullable<HostingOptions["native"]> {
   return {
     idle: {
       ...(quiet_hours && { quietHours: quiet_hours }),
@@ -61,12 +65,8 @@ export function nativeSettings({
     },
     patience: { ...(patience !== undefined && { mostMs: patience * 1_000 }) },
     presence: { ...(may_spend !== undefined && { maySpend: may_spend }) },
-    prices: Object.fromEntries(
-      Object.entries(prices).map(([model, { input, output, cache_read, cache_write }]) => [
-        model,
-        { input, output, cacheRead: cache_read, cacheWrite: cache_write },
-      ]),
-    ),
+    prices,
+    ...(unknown_price && { unknownPrice: unknown_price }),
     ...((model ?? models ?? fallbacks) && {
       models: { model, known: models && knownModels(models), fallbacks },
     }),

@@ -103,7 +103,11 @@ export class HomeAgents {
     this.#confine = confine;
     this.gateway = gateway;
     this.tenants = tenantRoots(home, tenants);
-    this.native = nativeSettings({ ...native, prices: { ...gateway.prices, ...native.prices } });
+    this.native = nativeSettings({
+      ...native,
+      prices: { ...gateway.prices, ...native.prices },
+      unknown_price: gateway.unknown_price,
+    });
     this.graphs = graphSettings(graphs);
     this.engine = graphs;
     this.skills = skillSettings(home, skills, process.env);

@@ -9,7 +9,7 @@ import type {
   RequestContext,
   Subject,
 } from "@reins/supervisor";
-import type { ModelCallPoint } from "./model-call.ts";
+import type { ModelCallPoint, PromptPoint } from "./model-call.ts";
 import { beyondScope, unseenChange } from "./mutation-scope.ts";
 import { delegationLimits, type SubjectScope } from "./scope.ts";
 
@@ -56,8 +56,7 @@ type GraphAction = Pick<RequestContext, "commits"> & { readonly mustAsk?: string
 
 /** A place where an effect can arrive. All of them pass through `enforce`. */
 export type ControlPoint =
-  /** A prompt: of a client for a turn, or of the native agent for one request to its model. */
-  | { readonly kind: "prompt"; readonly payload: unknown; readonly origin: Origin }
+  | PromptPoint
   /** The start of work outside of every turn, charged like a prompt; `message` is what showed it. */
   | { readonly kind: "unprompted_work"; readonly message: string }
   /** A tool call for which an agent asks permission; `takesOnce` if it offers to allow this call alone. */
@@ -293,7 +292,7 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
       ...(beyond !== undefined && { bounds: () => beyond }),
       ...((limit || insists !== undefined || repeats) && { mustAsk }),
       ...(point.kind === "graph_action" && { commits: point.commits }),
-      ...(point.kind === "model_call" && { reserves: point.reserves }),
+      ...("reserves" in point && { reserves: point.reserves }),
     },
     ...(limited && { uncount: limited.uncount }),
   };

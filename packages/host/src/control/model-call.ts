@@ -1,16 +1,25 @@
 import type { Admission, CallGovernor, CountedUsage, ModelCall, Spending } from "@reins/gateway";
-import { type Decided, resultDraft } from "@reins/supervisor";
+import { type Decided, type Origin, resultDraft } from "@reins/supervisor";
 import { type ActionPayload, recordedSubject } from "./control-point.ts";
 import { enforce } from "./enforce.ts";
 import { recordIn } from "./outcome.ts";
 import type { AskableScope } from "./scope.ts";
+
+/** A prompt: of a client for a turn, or of the native agent for one request to its model. */
+export interface PromptPoint {
+  readonly kind: "prompt";
+  readonly payload: unknown;
+  readonly origin: Origin;
+  /** Only why its cost is not known, where that is so. */
+  readonly reserves?: { readonly unpriced: string };
+}
 
 /** A call to a model that passes the gateway; decided like the prompt that it is, before anything of it leaves. */
 export interface ModelCallPoint {
   readonly kind: "model_call";
   readonly payload: ActionPayload & { readonly tokens_used: number };
   /** Kept of budgets until it is known what the call used. */
-  readonly reserves: Spending;
+  readonly reserves: ModelCall["reserves"];
 }
 
 /** The name of calls to models in rules and records. */
@@ -110,7 +119,7 @@ interface CallEnd {
 /** Settles a call with what it used, and records that. */
 async function settle(
   session: MeteredSession,
-  { provider, model, method }: ModelCall,
+  { provider, model, method, reserves }: ModelCall,
   { entry }: Decided,
   { outcome, spent, usage }: CallEnd,
 ): Promise<void> {
@@ -120,7 +129,9 @@ async function settle(
   // The next start finds what was under way when Reins stopped.
   if (session.isCut) return;
   const draft = resultDraft(subject, { tool: MODEL_CALL, outcome }, settled);
-  const called = { provider, model: nameOf(model), method, usage: { ...usage, ...spent } };
+  // An unknown cost is not recorded as none.
+  const known = reserves.unpriced === undefined ? spent : { tokens: spent.tokens };
+  const called = { provider, model: nameOf(model), method, usage: { ...usage, ...known } };
   recordIn(session, [{ ...draft, payload: { ...draft.payload, ...called } }]);
 }
 

@@ -48,7 +48,8 @@ function control({ advice, ...governance }: TestGovernance & { readonly advice?:
   } as unknown as Governor;
   const standing = new StandingVerdicts(harness);
   const { principal } = session.context;
-  const options = { governor: () => governor, harness, standing, principal, defaults };
+  const isPriced = (model: string) => model === "demo";
+  const options = { governor: () => governor, harness, standing, principal, defaults, isPriced };
   const made = new GovernedControl({ ...options, onFault: (reason) => void governed.faults.push(reason) });
   return { ...governed, control: made, advised, noted, defaulted };
 }

@@ -8,6 +8,7 @@ import type {
   ReportEvents,
   ReportEventType,
 } from "@reins/agent";
+import { whyUnpriced } from "@reins/gateway";
 import { raceAbort } from "@reins/kit";
 import { type Harness, type Principal, type ReportKind, readReport } from "@reins/supervisor";
 import { type AdviceEventType, recordedSubject } from "../control/control-point.ts";
@@ -27,6 +28,8 @@ export interface GovernedControlOptions {
   readonly principal: Principal;
   /** Answers what no rule and no other harness is about: what the person wants, what the workspace holds, how to plan. */
   readonly defaults: ControlPort;
+  /** Whether it is known what a model costs, by its id. */
+  readonly isPriced: (model: string) => boolean;
   /** Receives what could not be recorded. */
   readonly onFault: (reason: string) => void;
 }
@@ -134,7 +137,11 @@ export class GovernedControl implements ControlPort {
     if (!session) return undefined;
     // Reins is stopping, and about to cancel the agent's turn: nothing of it is recorded any more.
     if (session.isCut) await raceAbort(new Promise<never>(() => undefined), call.signal);
-    const enforced = await enforce(session, { kind: "prompt", payload, origin: "agent" }, call);
+    // What passes the gateway is priced there.
+    const { model } = payload;
+    const isPriced = session.context.isMetered || this.#options.isPriced(model);
+    const reserves = isPriced ? {} : { reserves: { unpriced: whyUnpriced(model) } };
+    const enforced = await enforce(session, { kind: "prompt", payload, origin: "agent", ...reserves }, call);
     // What was gathered for the request is in the ledger before it, and so on the disk, if it is there at all.
     if (enforced.kind !== "refused" && session.turn && !(await session.turn.isDecided()))
       return { decision: "block", reason: "the verdict on a part of the request could not be written" };

@@ -12,14 +12,14 @@ import {
   modelsFrom,
   NativeAgent,
   type OpenedFile,
-  type Prices,
+  type Price,
   type ProtocolService,
   type SubagentService,
   type ToolSearchSettings,
   type ToolView,
 } from "@reins/agent";
 import type { AgentEntry } from "@reins/agents";
-import { PriceList } from "@reins/gateway";
+import { type ModelPrice, PriceList } from "@reins/gateway";
 import type { Harness, NetworkReach, Principal, Subject } from "@reins/supervisor";
 import { NATIVE } from "../control/agent-profile.ts";
 import { agentOf, subjectIn } from "../control/control-point.ts";
@@ -40,7 +40,9 @@ import type { Subagents } from "./subagents.ts";
 /** What an operator may want of the native agent otherwise than by default. */
 export type NativeSettings = Pick<AdvisorOptions, "idle" | "patience" | "presence"> & {
   /** What models cost, in place of the table of the gateway. */
-  readonly prices?: Prices;
+  readonly prices?: Readonly<Record<string, ModelPrice>>;
+  /** What all other models are counted as; limits on cost refuse them where it is absent. */
+  readonly unknownPrice?: ModelPrice | undefined;
   /** Its models: the one of new sessions, what is known of them, and which are asked when one cannot be used. */
   readonly models?: {
     readonly model?: string | undefined;
@@ -167,9 +169,10 @@ export function startNative(options: NativeOptions): {
   });
   const memory = userMemory(harness, principal);
   offers?.declare(entry.id, allTools(services, memory));
+  const models = modelsOf(environment, settings);
   const agent = new NativeAgent(theirs, {
     store: new FileSessionStore(join(home, "homes", tenant, user, principal.id, entry.id)),
-    models: modelsOf(environment, settings),
+    models,
     instructions: (id) => governor.sessionOf(id)?.instructions,
     control: new GovernedControl({
       governor: () => governor,
@@ -185,6 +188,7 @@ export function startNative(options: NativeOptions): {
             mayPerceive(sessionId, path, opened),
         ...settings,
       }),
+      isPriced: (model) => models.open(model).info.price !== undefined,
       onFault,
     }),
     services,
@@ -207,20 +211,28 @@ export function startNative(options: NativeOptions): {
 }
 
 /** The models of the environment, with what the operator says of them; the environment has the last word. */
-function modelsOf(environment: NativeOptions["environment"], { models, prices }: NativeSettings = {}) {
+function modelsOf(
+  environment: NativeOptions["environment"],
+  { models, prices = {}, unknownPrice }: NativeSettings = {},
+) {
   const config = modelConfigFrom(environment);
   const { model = models?.model } = config;
-  return modelsFrom({ ...config, ...models, model }, prices, listedPrice);
+  const own = Object.fromEntries(Object.entries(prices).map(([name, price]) => [name, priceOf(price)]));
+  return modelsFrom({ ...config, ...models, model }, own, (name) => {
+    const price = LISTED.priceOf(name) ?? unknownPrice;
+    return price && priceOf(price);
+  });
 }
 
 const LISTED = new PriceList();
 
-/** What a model costs by the table of the gateway. */
-function listedPrice(name: string) {
-  const price = LISTED.priceOf(name);
-  if (!price) return undefined;
-  const { input, output, cache_read: cacheRead, cache_write: cacheWrite } = price;
-  return { input, output, cacheRead, cacheWrite };
+/** A price of the gateway as the agent has it. */
+function priceOf({ above, ...rates }: ModelPrice): Price {
+  return { ...ratesOf(rates), ...(above && { above: { ...ratesOf(above), tokens: above.tokens } }) };
+}
+
+function ratesOf({ input, output, cache_read, cache_write }: ModelPrice): Price {
+  return { input, output, cacheRead: cache_read, cacheWrite: cache_write };
 }
 
 /** Starts children of the sessions that a governor knows. */

@@ -11,7 +11,7 @@ import {
 } from "@reins/policy";
 import type { Store } from "@reins/store";
 import type { Approvals } from "../approvals/approvals.ts";
-import type { Limits, Reservation } from "../limits/limits.ts";
+import type { Limits } from "../limits/limits.ts";
 import type { Usage } from "../limits/tables.ts";
 import { type TenantState, TenantStates } from "../limits/tenant-states.ts";
 import type { Buffered } from "../record/buffered-records.ts";
@@ -190,7 +190,7 @@ export class Supervisor {
   }
 
   /** How much of its budgets is left for a call under way that reserved some; nothing for one that is over. */
-  roomFor(subject: Subject, entry: string): Reservation {
+  roomFor(subject: Subject, entry: string): Pick<Usage, "tokens" | "cost"> {
     const call = this.#open.find(subject, entry);
     const { limits } = this.#states.held.get(subject.tenant)?.state ?? {};
     return call && limits ? limits.roomFor(call.uses, this.#clock.now().getTime()) : { tokens: 0, cost: 0 };
@@ -375,7 +375,7 @@ async function writeAllowed(
     const entry = entries[0]?.cid;
     if (changes.length > 0) approvals.announce();
     const { event_type, at, action } = input;
-    const isReserved = request.requestContext.reserves !== undefined;
+    const isReserved = request.requestContext.reserves?.tokens !== undefined;
     if (entry !== undefined)
       open.add(request.subject, { entry, tool: action.tool, event_type, uses, at, isReserved });
     return { ...record.decided, entry };

@@ -283,6 +283,27 @@ describe("a reservation", () => {
     expect(budget.reserve(call(), { reserves }).passed).toBe(true);
   });
 
+  test("of an unknown cost passes no limit on cost, unless a person says yes", () => {
+    const unpriced = { tokens: 400, cost: 0, unpriced: "the price of m is not known" };
+    const hard = limits("[{ name: money, per: user, within: 1h, cost: 5, exceeded: defer }]");
+    expect(hard.reserve(call(), { reserves: unpriced })).toEqual({
+      passed: false,
+      verdict: {
+        verdict: "blocked",
+        rule: "money",
+        reason: 'the limit "money" of a cost of 5 in 1h per user cannot hold: the price of m is not known',
+      },
+    });
+    expect(hard.size).toBe(0);
+    const asks = limits("[{ name: money, per: user, cost: 5, exceeded: ask }]");
+    expect(asks.reserve(call(), { reserves: unpriced })).toMatchObject({ verdict: { verdict: "ask" } });
+    expect(asks.reserve(call(), { reserves: unpriced, approved: true }).passed).toBe(true);
+    const tokens = limits("[{ name: few, per: user, tokens: 500 }]");
+    const outcome = tokens.reserve(call(), { reserves: unpriced });
+    expect(outcome.passed && outcome.uses).toMatchObject([{ tokens: 400, cost: 0 }]);
+    expect(outcome.passed && outcome.uses[0]).not.toHaveProperty("unpriced");
+  });
+
   test("needs something that is left, and counts what is left beside itself", () => {
     const budget = limits("[{ name: few, per: session, within: 1h, tokens: 1000, cost: 50 }]");
     const first = budget.reserve(call(), { reserves });

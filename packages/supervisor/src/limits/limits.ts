@@ -9,7 +9,13 @@ export type LimitOutcome =
   | { readonly passed: false; readonly verdict: CurrentVerdict };
 
 /** What an action is expected to use at most. */
-export type Reservation = Pick<Usage, "tokens" | "cost">;
+export interface Reservation extends Partial<Pick<Usage, "tokens" | "cost">> {
+  /** Why its cost is not known: no limit on cost can hold for it then. */
+  readonly unpriced?: string;
+}
+
+/** What is left of limits. */
+type Room = Pick<Usage, "tokens" | "cost">;
 
 interface Counted {
   readonly limit: Limit;
@@ -70,7 +76,8 @@ export class Limits {
   /**
    * Reserves one call against every limit that applies, or none and says which one is used up. A person's yes to this
    * very action goes beyond those limits that ask for one. What it reserves of tokens and cost may go beyond a limit, of
-   * which something has to be left: so no number of such actions at once goes further than one of them.
+   * which something has to be left: so no number of such actions at once goes further than one of them. What has an
+   * unknown cost is not free: a limit on cost does not allow it.
    */
   reserve(
     input: DecisionInput,
@@ -80,19 +87,25 @@ export class Limits {
     }: { readonly approved?: boolean; readonly reserves?: Reservation | undefined } = {},
   ): LimitOutcome {
     const applying = this.#counted.filter(({ applies }) => applies(input));
+    const { unpriced, ...amounts } = reserves ?? {};
     const reserved: Use[] = [];
     for (const { limit, key, within, time_ms } of applying) {
       const holder = holderOf(input.subject, limit);
       const used = this.#used(key, holder, input.at - within);
       const passed = exceeded(plus(used, leastOf({ tokens: reserves?.tokens ?? 0 })), limit, time_ms);
       if (passed !== undefined && !(approved && limit.exceeded === "ask")) {
-        const reason = `the limit "${limit.name}" of ${passed}${limit.within === undefined ? "" : ` in ${limit.within}`} per ${limit.per} is used up`;
+        const reason = `${described(limit, passed)} is used up`;
         const oldest = this.#uses.get(keyOf(key, holder))?.[0]?.at ?? input.at;
         return { passed: false, verdict: exceededVerdict(limit, reason, oldest + within - input.at) };
       }
+      if (limit.cost !== undefined && unpriced !== undefined && !(approved && limit.exceeded === "ask")) {
+        const reason = `${described(limit, `a cost of ${limit.cost}`)} cannot hold: ${unpriced}`;
+        const verdict = limit.exceeded === "ask" ? "ask" : "blocked";
+        return { passed: false, verdict: { verdict, reason, rule: limit.name } };
+      }
       reserved.push({
         ...NO_USAGE,
-        ...reserves,
+        ...amounts,
         calls: 1,
         id: this.#newId(),
         limit: key,
@@ -105,15 +118,15 @@ export class Limits {
   }
 
   /** How much of every limit that uses count against is left beside them. */
-  roomFor(uses: readonly Use[], at: number): Reservation {
-    const rooms = uses.map((use): Reservation => {
+  roomFor(uses: readonly Use[], at: number): Room {
+    const rooms = uses.map((use): Room => {
       const counted = this.#counted.find(({ key }) => key === use.limit);
       if (!counted) return UNLIMITED;
       const { tokens, cost } = this.#used(use.limit, use.holder, at - counted.within);
       const { tokens: most = UNLIMITED.tokens, cost: dearest = UNLIMITED.cost } = counted.limit;
       return { tokens: most - tokens + use.tokens, cost: dearest - cost + use.cost };
     });
-    const least = (name: keyof Reservation) => Math.min(UNLIMITED[name], ...rooms.map((room) => room[name]));
+    const least = (name: keyof Room) => Math.min(UNLIMITED[name], ...rooms.map((room) => room[name]));
     return { tokens: least("tokens"), cost: least("cost") };
   }
 
@@ -241,10 +254,15 @@ export class Limits {
   }
 }
 
-const UNLIMITED: Reservation = { tokens: Number.MAX_SAFE_INTEGER, cost: Number.MAX_SAFE_INTEGER };
+const UNLIMITED: Room = { tokens: Number.MAX_SAFE_INTEGER, cost: Number.MAX_SAFE_INTEGER };
 
 /** The shortest and the longest time after which what a limit defers is decided again. */
 const RETRY_MS = { least: 1_000, most: 60_000 };
+
+/** A limit as people read it. */
+function described({ name, within, per }: Limit, bound: string): string {
+  return `the limit "${name}" of ${bound}${within === undefined ? "" : ` in ${within}`} per ${per}`;
+}
 
 /** What a limit that is used up says, given the time until its oldest use counts no more. */
 function exceededVerdict(

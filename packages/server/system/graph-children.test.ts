@@ -230,3 +230,82 @@ describe("native, on an action of a durable run, after a kill", { timeout: 180_0
     expect(shown(model)).toContain("Of this it is not known whether it was done");
   });
 });
+
+/** A server whose stub agents do what a prompt says, line by line, and a run of one of them that may be tried thrice. */
+async function runStub(lines: (file: string) => readonly string[], persist: boolean) {
+  const base = await realpath(await mkdtemp(join(tmpdir(), "children-")));
+  onTestFinished(() => rm(base, { recursive: true, force: true }));
+  const server = await ServerProcess.start({ base, rules: RULES, agents: ["stub"] });
+  onTestFinished(() => server.kill());
+  const headers = { authorization: `Bearer ${server.token}` };
+  const request = async (method: string, path: string, body?: object) => {
+    const answer = await ask(server.address, method, path, { headers, ...(body && { body }) });
+    expect(answer.status, answer.text).toBeLessThan(300);
+    return Object(answer.body);
+  };
+  const action = {
+    ...{ id: "do", executor: { type: "agent", target: "stub" }, prompt_ref: "md:do" },
+    failure_policy: { on_failure: "retry", max_attempts: 3, backoff_ms: 1_000 },
+  };
+  const declaration = {
+    ...{ type: "agent.protocol", version: "1", intent: "execute", persist },
+    payload: { type: "action_graph", actions: [action] },
+  };
+  const sections = { do: lines(join(server.workspace, EFFECTS)).join("\n") };
+  await request("POST", "/v1/runs", { run_id: "work", agent: "stub", declaration, sections });
+  const graph = async () => RunGraph.parse(await request("GET", "/v1/runs/work/graph"));
+  return {
+    request,
+    effects: () => effectsIn(server.workspace),
+    pending: async (): Promise<readonly { readonly id: string; readonly reason: string }[]> =>
+      (await request("GET", "/v1/approvals?state=pending")).approvals,
+    ended: async () => {
+      await expect.poll(async () => (await graph()).ended_at, { timeout: 60_000 }).toBeDefined();
+      return (await graph()).actions[0];
+    },
+  };
+}
+
+describe.each([false, true])(
+  "an agent (durable: %s) whose process is killed",
+  { timeout: 120_000 },
+  (durable) => {
+    test("in the middle of an effect is not tried again, whatever the failure policy, until a person decides", async () => {
+      const { ended, effects, pending, request } = await runStub((file) => [`half ${file}`], durable);
+      expect(await ended()).toMatchObject({
+        ...{ status: "failed", attempts: 1 },
+        status_reason: expect.stringMatching(/it is not known whether Write was done/),
+      });
+      expect(await effects()).toEqual(["done"]);
+      await request("POST", "/v1/runs/work/decide", { action: "do", decision: "retry" });
+      // The next attempt asks before it does what may have been done.
+      await expect
+        .poll(pending, { timeout: 60_000 })
+        .toMatchObject([{ reason: expect.stringMatching(/was under way when an earlier attempt failed/) }]);
+      expect(await effects()).toEqual(["done"]);
+    });
+
+    test("after an effect is tried again, and does that again only where a person allows it", async () => {
+      const { ended, effects, pending, request } = await runStub(
+        (file) => [`write ${file}`, "crash"],
+        durable,
+      );
+      for (const _ of [2, 3]) {
+        await expect
+          .poll(pending, { timeout: 60_000 })
+          .toMatchObject([{ reason: expect.stringMatching(/did the same in an earlier attempt/) }]);
+        const [asked] = await pending();
+        expect(await effects()).toEqual(["done"]);
+        await request("POST", `/v1/approvals/${asked?.id}/answer`, { decision: "deny" });
+        await expect.poll(async () => (await pending())[0]?.id, { timeout: 60_000 }).not.toBe(asked?.id);
+      }
+      expect(await ended()).toMatchObject({ status: "failed", attempts: 3 });
+      expect(await effects()).toEqual(["done"]);
+    });
+
+    test("before it did anything is tried again as often as the failure policy says", async () => {
+      const { ended } = await runStub(() => ["crash"], durable);
+      expect(await ended()).toMatchObject({ status: "failed", attempts: 3 });
+    });
+  },
+);

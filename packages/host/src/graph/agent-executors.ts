@@ -1,3 +1,4 @@
+import { membersOf } from "@reins/acp";
 import type { SubagentTask } from "@reins/agent";
 import type { AgentEntry } from "@reins/agents";
 import { type Assignment, assignmentText, CHARACTERS, type GraphAction } from "@reins/graph";
@@ -5,7 +6,7 @@ import { errorMessage } from "@reins/kit";
 import { z } from "zod";
 import { agentOf } from "../control/control-point.ts";
 import type { ChildUsage } from "../native/child-run.ts";
-import type { Subagents } from "../native/subagents.ts";
+import type { ChildOfRun, Subagents } from "../native/subagents.ts";
 import type { ActionCall, PerformedAction, RunExecutor } from "./executor.ts";
 import { performStep } from "./pipeline-executors.ts";
 import { NATIVE_AGENT } from "./run-place.ts";
@@ -147,7 +148,7 @@ function planTask(
       const max_tokens = limits.length === 0 ? undefined : Math.min(...limits);
       const said = await runTask(subagents, call, { ...asked, max_tokens }, call.canceled, {
         onSession: (childSession) => call.note({ childSession }),
-        key: await call.childKey?.(asked.agent),
+        child: await call.child(asked.agent),
       });
       return said.isError === true
         ? said
@@ -159,13 +160,10 @@ function planTask(
 /** Has a child of the session do a task; its output is what it said. */
 async function runTask(
   subagents: Subagents,
-  { place, run, waits }: ActionCall,
+  { place, waits }: ActionCall,
   asked: z.infer<typeof AllowedTask>,
   signal: AbortSignal,
-  {
-    onSession,
-    key,
-  }: { readonly onSession?: (session: string) => void; readonly key?: string | undefined } = {},
+  { onSession, child }: { readonly onSession?: (session: string) => void; readonly child?: ChildOfRun } = {},
 ): Promise<PerformedAction & { readonly output: string }> {
   const time = new WorkingTime(LONGEST_MS);
   const task: SubagentTask = {
@@ -195,15 +193,76 @@ async function runTask(
     usage = used;
   };
   try {
-    const lasting = key === undefined ? undefined : { key, run };
-    return { output: await subagents.run(parent, task, limit, onUsage, lasting), usage };
+    return { output: await subagents.run(parent, task, limit, onUsage, child), usage };
   } catch (error) {
+    const unsettled = child && (await unsettledBy(subagents, child, place.principal.tenant));
+    const output = [errorMessage(error), ...(unsettled ?? [])].join("; ");
     // What it used before it failed counts too.
-    return { output: errorMessage(error), isError: true, usage };
+    return { output, isError: true, isUnknown: unsettled !== undefined && unsettled.length > 0, usage };
   } finally {
     time.count(false);
   }
 }
+
+/**
+ * Why an agent that failed is not to be tried again before a person has looked: what it may have done, and what it did
+ * that no verdict keeps another from doing again.
+ */
+async function unsettledBy(
+  subagents: Subagents,
+  { key }: ChildOfRun,
+  tenant: string,
+): Promise<readonly string[]> {
+  try {
+    const changes = await subagents.changesOf([key], tenant);
+    const named = (those: typeof changes) => [...new Set(those.map(({ tool }) => tool))].join(", ");
+    const unknown = named(changes.filter(({ outcome }) => outcome === "unknown"));
+    const ungated = named(changes.filter(({ isUngated }) => isUngated));
+    return [
+      ...(unknown === "" ? [] : [`it is not known whether ${unknown} was done`]),
+      ...(ungated === "" ? [] : [`it did ${ungated} without being asked, and may do that again`]),
+    ];
+  } catch (error) {
+    return [`it is not known what it did: ${errorMessage(error)}`];
+  }
+}
+
+/** The child sessions of the attempts at the actions of a run. */
+export class AttemptChildren {
+  /** The keys of those that did not complete since one did, by action and by the number of the attempt. */
+  readonly #keys = new Map<string, Map<number, string>>();
+
+  /** Takes over what the journal of an earlier process has. */
+  load(entries: ReadonlyMap<string, unknown>): void {
+    const began = [...entries].flatMap(([name, key]) => {
+      const [, action, attempt] = CHILD_NAME.exec(name) ?? [];
+      return action === undefined ? [] : [{ action, attempt: Number(attempt), key: String(key) }];
+    });
+    for (const { action, attempt, key } of began.toSorted((one, two) => one.attempt - two.attempt)) {
+      this.began(action, attempt, key);
+      if (membersOf(entries.get(`${action}/${attempt}`)).kind === "completed") this.completed(action);
+    }
+  }
+
+  /** Adds the child of an attempt. */
+  began(action: string, attempt: number, key: string): void {
+    const keys = this.#keys.get(action) ?? new Map<number, string>();
+    this.#keys.set(action, keys.set(attempt, key));
+  }
+
+  /** Forgets those of an action: what they did is done, and in another iteration it is to be done again. */
+  completed(action: string): void {
+    this.#keys.delete(action);
+  }
+
+  /** The keys of the children of the attempts before one. */
+  before(action: string, attempt: number): readonly string[] {
+    const keys = [...(this.#keys.get(action) ?? [])];
+    return keys.filter(([number]) => number < attempt).map(([, key]) => key);
+  }
+}
+
+const CHILD_NAME = /^child\/([^/]+)\/(\d+)$/;
 
 /** A limit of time that counts only while something works. */
 export class WorkingTime {

@@ -8,6 +8,7 @@ import type {
 } from "@reins/graph";
 import { errorMessage } from "@reins/kit";
 import { z } from "zod";
+import type { ChildOfRun } from "../native/subagents.ts";
 import type { ActionDetails } from "./graph-run.ts";
 import type { RunPlace } from "./run-place.ts";
 
@@ -26,8 +27,8 @@ export interface ActionCall {
   readonly effectKey: string;
   /** Takes the share of the run's tokens that it may use; `undefined` for no limit. */
   readonly takeTokens: AttemptRequest["takeTokens"];
-  /** The key of a child session for an agent, the same after a restart; `undefined` in a run that does not last. */
-  readonly childKey: ((agent: string) => Promise<string>) | undefined;
+  /** The child session that an agent gets for the attempt, the same after a restart. */
+  readonly child: (agent: string) => Promise<ChildOfRun>;
   /** Aborts when it is canceled, and not when Reins stops: what it waits for is left as it is then. */
   readonly canceled: AbortSignal;
   /** The name of its card for clients. */

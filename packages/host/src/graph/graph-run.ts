@@ -14,6 +14,7 @@ import {
   type WaitsFor,
 } from "@reins/graph";
 import type { Principal } from "@reins/supervisor";
+import { AttemptChildren } from "./agent-executors.ts";
 import type { SealedArtifact } from "./sealed-artifacts.ts";
 
 /** The most decisions and revisions of a run. */
@@ -95,6 +96,7 @@ export class GraphRun {
   declared: DeclaredRun;
   /** The entries of what was decided and done in it, and what is still being written. */
   readonly writing = new Set<Promise<unknown>>();
+  readonly children = new AttemptChildren();
   readonly #onChange: GraphRunListener;
   readonly #states: Map<string, ActionState>;
   /** Its actions, and those of revisions that are on their way. */

@@ -151,9 +151,12 @@ export class ActionPreparation {
           const one = `${name}/${part}`;
           return scope.step(`part/${one}`, () => effect(async (may) => may || beginOnce(scope, one)));
         },
-        childKey: run.graph.isDurable
-          ? (agent) => scope.step(`${CHILD}${name}`, async () => `${agent}:acp:${randomUUID()}`)
-          : undefined,
+        child: async (agent) => {
+          const key = await scope.step(`${CHILD}${name}`, async () => `${agent}:acp:${randomUUID()}`);
+          run.children.began(action.id, attempts, key);
+          const before = run.children.before(action.id, attempts);
+          return { key, before, ...(run.graph.isDurable && { run: run.id }) };
+        },
         expand,
         note: (details) => run.note(action.id, details),
         waits,

@@ -238,12 +238,14 @@ export class RunOrchestrator {
     // The parts of an attempt are in its result, too.
     const results = [...earlier].filter(([name]) => !/^(?:part|performed)\/.+\//.test(name));
     const kept = { size: results.reduce<number>((sum, [, value]) => sum + sizeOf(value), 0) };
+    run.children.load(earlier);
     await this.#register(run);
     const result = await runGraph(run.declared.graph, scope, {
       ...{ parallel, calls, ...(await preparation.traits(run)) },
       attempt: async (request) => {
         if (kept.size > MOST_KEPT) return { kind: "failed", reason: TOO_MUCH };
         const attempt = await this.#attempt(run, request, scope, earlier);
+        if (attempt.kind === "completed") run.children.completed(request.action.id);
         kept.size += sizeOf(attempt);
         return attempt;
       },

@@ -49,6 +49,26 @@ describe("what a child did in an earlier process", () => {
     expect(calls).toBe(4);
   });
 
+  test("has what it changed in all its turns, also what no verdict came before", () => {
+    const claims = (kind: string) => ({ claims: { kind }, opaque: false, effects: [] });
+    const verdict = (cid: string, kind: string, event_type = "pre_action") =>
+      entry("policy_verdict", { event_type, verdict: "allowed", facts: claims(kind) }, { cid, target: cid });
+    const { changes } = earlierWork(
+      [
+        ...[prompted, verdict("sent", "other"), result("sent", "completed"), verdict("read", "read")],
+        ...[verdict("open", "edit"), verdict("seen", "edit", "post_action"), turn, prompted],
+        ...[verdict("failed", "edit"), result("failed", "failed"), verdict("last", "execute")],
+      ],
+      [],
+    );
+    expect(changes.map(({ tool, outcome, isUngated }) => [tool, outcome, isUngated])).toEqual([
+      ["sent", "completed", false],
+      ["seen", "completed", true],
+      ["open", "unknown", false],
+      ["last", "unknown", false],
+    ]);
+  });
+
   test("does not have the message that was cut off", () => {
     const notice = say("Reins was restarted.", { reins: { interrupted: true } });
     const { said } = earlierWork([], [say("First."), called, say("The ans"), notice, say("The answer.")]);
@@ -72,6 +92,10 @@ describe("an action after a restart", () => {
     const done = repeats([{ tool: "write_file", effects: recorded, outcome: "completed" }], same);
     expect(done?.(action("/a"))).toMatch(/did the same/);
     expect(done?.(action("/b"))).toBeUndefined();
+    // The file is there now, because it was written.
+    expect(done?.({ ...action("/a"), effects: [{ ...write("/a"), destroys: true }] })).toMatch(
+      /did the same/,
+    );
     const open = repeats([{ tool: "write_file", effects: [], outcome: "unknown" }], same);
     expect(open?.(action("/b"))).toMatch(/under way/);
     expect(open?.({ ...action("/b"), effects: [] })).toBeUndefined();

@@ -7,12 +7,18 @@ import { beyondScope } from "../control/mutation-scope.ts";
 
 type Action = DecisionInput["action"];
 
-/** An effect of a child in a turn that did not end, as the ledger has it. */
+/** What a child did or may have done, as the ledger has it. */
 export interface EarlierEffect {
   readonly tool: string;
   /** Without secrets. */
   readonly effects: unknown;
   readonly outcome: "completed" | "unknown";
+}
+
+/** Something that a child did or may have done and that may have changed something. */
+export interface EarlierChange extends EarlierEffect {
+  /** Whether no verdict came before it: no verdict keeps its agent from doing it again. */
+  readonly isUngated: boolean;
 }
 
 /** What the records of a child's session say about what it did in earlier processes. */
@@ -29,6 +35,8 @@ export interface EarlierWork {
   readonly calls: number;
   /** The effects since its last turn that ended: its agent may not know of them. */
   readonly effects: readonly EarlierEffect[];
+  /** What it changed or may have changed in all its turns. */
+  readonly changes: readonly EarlierChange[];
 }
 
 type Entry = Pick<PlacedEntry["entry"], "cid" | "quality" | "target" | "tags" | "payload">;
@@ -47,54 +55,95 @@ export function earlierWork(entries: Iterable<Entry>, updates: Iterable<SessionU
   let state: EarlierWork["state"] = "unprompted";
   let stopReason: string | undefined;
   let [ofTurns, calls] = [0, 0];
-  const open = new Map<string, Omit<EarlierEffect, "outcome">>();
+  const open = new Map<string, OpenEffect>();
   const effects: EarlierEffect[] = [];
+  const changes: EarlierChange[] = [];
+  const add = ({ isChange, ...one }: OpenEffect, outcome: EarlierEffect["outcome"]) => {
+    effects.push({ ...one, outcome });
+    if (isChange) changes.push({ ...one, outcome, isUngated: false });
+  };
+  const endOpen = () => {
+    for (const one of open.values()) add(one, "unknown");
+    open.clear();
+  };
   for (const { cid, quality, target, tags, payload } of entries) {
     const { event_type, verdict, facts, outcome, stop_reason, usage } = membersOf(payload);
     if (quality === "turn") {
       [state, stopReason] = ["over", String(stop_reason)];
       const { tokens, totalTokens } = membersOf(usage);
       ofTurns += [totalTokens, tokens].find((one) => typeof one === "number") ?? 0;
-      open.clear();
+      endOpen();
       effects.length = 0;
     } else if (quality === "session_lifecycle" && tags?.includes("interrupted")) state = "cut";
     else if (quality === "tool_result") {
       const known = open.get(String(verdict));
       open.delete(String(verdict));
-      if (known && (outcome === "completed" || outcome === "unknown")) effects.push({ ...known, outcome });
+      if (known && (outcome === "completed" || outcome === "unknown")) add(known, outcome);
+    } else if (quality === "policy_verdict" && event_type === "post_action") {
+      const { isChange, ...seen } = openEffect(target, facts);
+      if (isChange) changes.push({ ...seen, outcome: "completed", isUngated: true });
     } else if (quality === "policy_verdict" && (verdict === "allowed" || verdict === "modify")) {
       if (event_type === "pre_prompt") state = "cut";
       if (event_type !== "pre_action" || isPreparationRecord(payload)) continue;
       calls += 1;
-      open.set(cid, { tool: target ?? "unknown", effects: isObject(facts) ? facts.effects : [] });
+      open.set(cid, openEffect(target, facts));
     }
   }
-  effects.push(...[...open.values()].map((one) => ({ ...one, outcome: "unknown" as const })));
+  endOpen();
   const tokens = ofTurns + (state === "cut" ? used : 0);
-  return { state, stopReason, said, tokens, cost, calls, effects };
+  return { state, stopReason, said, tokens, cost, calls, effects, changes };
+}
+
+/** An effect whose outcome is not known yet. */
+interface OpenEffect extends Pick<EarlierEffect, "tool" | "effects"> {
+  /** Whether it may change something, as what is not known may. */
+  readonly isChange: boolean;
+}
+
+/** An effect by the facts of its verdict. These were written by the supervisor, or were too large to be. */
+function openEffect(target: string | undefined, facts: unknown): OpenEffect {
+  const action = isObject(facts) ? (facts as unknown as Action) : undefined;
+  const effects = action?.effects ?? [];
+  const isKnown = Array.isArray(effects) && isObject(action?.claims);
+  return { tool: target ?? "unknown", effects, isChange: !action || !isKnown || mayChange(action) };
 }
 
 /**
- * Asks a person before an agent repeats what it did before a restart: what was completed to the letter, and of a tool with
- * an effect of unknown outcome anything that may change something.
+ * Asks a person before an agent repeats what was done earlier: what was completed to the letter, and of a tool with an
+ * effect of unknown outcome anything that may change something.
  */
 export function repeats(
   earlier: readonly EarlierEffect[],
   redact: (value: unknown) => unknown,
+  { underWay, done }: { readonly underWay: string; readonly done: string } = BEFORE_RESTART,
 ): ((action: Action) => string | undefined) | undefined {
   if (earlier.length === 0) return undefined;
   return (action) => {
     if (!mayChange(action)) return undefined;
     const ofTool = earlier.filter(({ tool }) => tool === action.tool);
     if (ofTool.some(({ outcome }) => outcome === "unknown"))
-      return `${action.tool} was under way when Reins stopped: it may have been done already`;
+      return `${action.tool} was under way ${underWay}: it may have been done already`;
     // The ledger has the members of objects in an order of its own.
-    const effects: unknown = JSON.parse(JSON.stringify(redact(action.effects)));
-    return ofTool.some((one) => isDeepStrictEqual(one.effects, effects))
-      ? `${action.tool} did the same before Reins stopped`
+    const effects = whateverIsThere(JSON.parse(JSON.stringify(redact(action.effects))));
+    return ofTool.some((one) => isDeepStrictEqual(whateverIsThere(one.effects), effects))
+      ? `${action.tool} did the same ${done}`
       : undefined;
   };
 }
+
+/** Effects without what follows from the files that are there: a file that was written is destroyed by the same again. */
+function whateverIsThere(effects: unknown): unknown {
+  if (!Array.isArray(effects)) return effects;
+  return effects.map((effect) => ({ ...membersOf(effect), destroys: undefined }));
+}
+
+const BEFORE_RESTART = { underWay: "when Reins stopped", done: "before Reins stopped" };
+
+/** When an earlier attempt at a task did something. */
+export const IN_EARLIER_ATTEMPT = {
+  underWay: "when an earlier attempt failed",
+  done: "in an earlier attempt",
+};
 
 /** The kinds of tools that change something, though nothing is known of what: those that send, note or delegate. */
 const CHANGING: ReadonlySet<unknown> = new Set(["edit", "delete", "move", "execute", "other"]);
@@ -114,11 +163,18 @@ export interface EarlierQuestion {
 /** The longest description of one call in a prompt. */
 const LONGEST_CALL = 2_000;
 
+const AFTER_RESTART =
+  "Reins was restarted while you worked on this task, and your turn was cut off. Go on from where you were.";
+/** What an agent is told whose task an earlier attempt failed at. */
+export const AFTER_ATTEMPT =
+  "Another agent worked on this task before you and failed. Go on from what it left.";
+
 /** The prompt by which a child goes on with its task. */
 export function continuation(
   task: string,
   { effects }: Pick<EarlierWork, "effects">,
   answered: readonly EarlierQuestion[],
+  why = AFTER_RESTART,
 ): string {
   const called = (tool: string, given: unknown) =>
     `- ${tool} ${JSON.stringify(given)}`.slice(0, LONGEST_CALL).toWellFormed();
@@ -129,7 +185,7 @@ export function continuation(
   const ofAnswer = (isAllowed: boolean) =>
     answered.filter((one) => one.isAllowed === isAllowed).map((one) => called(one.tool, one.arguments));
   return [
-    "Reins was restarted while you worked on this task, and your turn was cut off. Go on from where you were.",
+    why,
     ...listed("This was done, and stays done. Do not repeat it:", ofOutcome("completed")),
     ...listed(
       "Of this it is not known whether it was done. Find out by reading alone; a person is asked before it is done again:",

@@ -9,9 +9,18 @@ import type { Allowance, Descent, SubjectScope } from "../control/scope.ts";
 import { holds } from "../governor/session-folders.ts";
 import type { Hub } from "../hub/hub.ts";
 import { eventsAfter, paged, subjectOfSession } from "../hub/interruption.ts";
-import type { SessionEnd } from "../sessions/session-record.ts";
+import type { SessionEnd, SessionRecord } from "../sessions/session-record.ts";
 import { ChildRun, type ChildUsage, type EarlierChild, resultOf } from "./child-run.ts";
-import { type EarlierWork, earlierWork, repeats } from "./earlier-work.ts";
+import {
+  AFTER_ATTEMPT,
+  continuation,
+  type EarlierChange,
+  type EarlierEffect,
+  type EarlierWork,
+  earlierWork,
+  IN_EARLIER_ATTEMPT,
+  repeats,
+} from "./earlier-work.ts";
 import type { Worktrees } from "./worktrees.ts";
 
 /** What starting subagents needs. */
@@ -37,11 +46,14 @@ export interface Parent {
   readonly fallback: string;
 }
 
-/** What identifies a child that a durable run goes on with after a restart. */
-export interface LastingChild {
-  readonly run: string;
+/** A child of a run, which may have had others for the same. */
+export interface ChildOfRun {
+  /** The durable run that goes on with it after a restart. */
+  readonly run?: string | undefined;
   /** The key of its session, stored before that begins. */
   readonly key: string;
+  /** The keys of the children that attempted the same before it, and failed. */
+  readonly before: readonly string[];
 }
 
 /** As much as a task may use that says nothing else. */
@@ -73,19 +85,20 @@ export class Subagents {
     task: SubagentTask,
     signal: AbortSignal,
     onUsage: (usage: ChildUsage) => void = () => undefined,
-    lasting?: LastingChild,
+    ofRun?: ChildOfRun,
   ): Promise<string> {
     signal.throwIfAborted();
     const { harness, onError } = this.#options;
     const hub = await this.#options.hub;
     const { session, principal } = parent;
-    const earlier = lasting && (await this.#earlier(hub, parent, lasting));
+    const earlier = ofRun && (await this.#earlier(hub, parent, ofRun));
     if (earlier?.work.state === "over") {
       onUsage(earlier.work);
-      await this.end(lasting?.key ?? "", principal.tenant, "completed");
+      await this.end(ofRun?.key ?? "", principal.tenant, "completed");
       return resultOf(earlier.work.said, earlier.work.stopReason);
     }
     if (earlier?.record.ended) throw new Error(`its session has ended: ${endingOf(earlier.record.ended)}`);
+    const before = await this.changesOf(ofRun?.before ?? [], principal.tenant);
     const agent = earlier?.record.agent ?? task.agent ?? parent.fallback;
     await this.#expectInstalled(agent);
     const { session_token, session_id } = await harness.identity.delegate({
@@ -99,10 +112,11 @@ export class Subagents {
       scopes: ["*"],
     });
     try {
-      return await this.#inPlace(parent, task, signal, async (placed, worktree) => {
+      return await this.#inPlace(parent, afterAttempts(task, before), signal, async (placed, worktree) => {
         const descent = {
           ...descentOf(session, session_token, placed, worktree),
-          ...lasting,
+          ...{ run: ofRun?.run, key: ofRun?.key },
+          repeats: repeats(before, harness.redact, IN_EARLIER_ATTEMPT),
         };
         const run = new ChildRun({
           ...{ hub, principal, agent, task: placed, earlier, onError },
@@ -123,16 +137,30 @@ export class Subagents {
     await hub.sessions.serve(record).closeAndEnd({ reason, terminated_by: "daemon" });
   }
 
+  /** What the children under some keys changed or may have changed. */
+  async changesOf(keys: readonly string[], tenant: string): Promise<readonly EarlierChange[]> {
+    const hub = await this.#options.hub;
+    const changes = keys.map(async (key) => {
+      const record = await hub.sessions.ofKey(key, tenant);
+      return record ? (await this.#recorded(hub, record)).work.changes : [];
+    });
+    return (await Promise.all(changes)).flat();
+  }
+
   /** The child that an earlier process began under a key, with what its records say it did. */
   async #earlier(
     hub: Hub,
     { session, principal }: Parent,
-    { key, run }: LastingChild,
+    { key, run }: ChildOfRun,
   ): Promise<EarlierChild | undefined> {
     const record = await hub.sessions.ofKey(key, principal.tenant);
     if (!record) return undefined;
     if (record.parent !== session.id || record.continued_by !== run)
       throw new Error(`${key} is the key of another session`);
+    return this.#recorded(hub, record);
+  }
+
+  async #recorded(hub: Hub, record: SessionRecord): Promise<EarlierChild> {
     const { harness, log } = hub;
     await log.written();
     const range = { entity_id: sessionKey(await subjectOfSession(harness, record)), limit: PAGE } as const;
@@ -227,9 +255,10 @@ function afterRestart(
 ): Descent {
   const { allowance } = descent;
   const open = effects.filter(({ outcome }) => outcome === "unknown").map(({ tool }) => tool);
+  const inThisAttempt = repeats(effects, redact);
   return {
     ...descent,
-    repeats: repeats(effects, redact),
+    repeats: (action) => inThisAttempt?.(action) ?? descent.repeats?.(action),
     ...(open.length > 0 && {
       mustLoad: `its agent cannot load its session, and it is not known whether ${open.join(", ")} was done`,
     }),
@@ -238,6 +267,12 @@ function afterRestart(
       tokens: Math.max(0, allowance.tokens - tokens),
     },
   };
+}
+
+/** A task as it is given after attempts that left something. */
+function afterAttempts(task: SubagentTask, effects: readonly EarlierEffect[]): SubagentTask {
+  if (effects.length === 0) return task;
+  return { ...task, prompt: continuation(task.prompt, { effects }, [], AFTER_ATTEMPT) };
 }
 
 function endingOf({ reason, message }: SessionEnd): string {

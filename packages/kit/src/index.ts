@@ -11,7 +11,7 @@ export {
   sleep,
   systemClock,
 } from "./async.ts";
-export { exponentialBackoff } from "./backoff.ts";
+export { exponentialBackoff, retryAfterMs } from "./backoff.ts";
 export { FileStamps, LruCache } from "./cache.ts";
 export { errorCode, errorMessage, hasCode, JsonError, type JsonFault } from "./errors.ts";
 export { createFile, ifExists, readJsonFile, replaceFile } from "./files.ts";

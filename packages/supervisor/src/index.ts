@@ -28,7 +28,6 @@ export {
   expectUsable,
   type Post,
   postOverHttp,
-  retryAfterMs,
   SIGNATURE_HEADER,
   sign,
 } from "./approvals/webhooks/lane.ts";

@@ -1,14 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import type { Writable } from "node:stream";
-import { type Clock, errorMessage } from "@reins/kit";
-import {
-  expectUsable,
-  type Post,
-  postOverHttp,
-  retryAfterMs,
-  SIGNATURE_HEADER,
-  sign,
-} from "@reins/supervisor";
+import { type Clock, errorMessage, retryAfterMs } from "@reins/kit";
+import { expectUsable, type Post, postOverHttp, SIGNATURE_HEADER, sign } from "@reins/supervisor";
 import { type AuditCursor, cursorIn, cursorText } from "./records.ts";
 
 /** Why records could not be delivered. They are sent again. */

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { type Clock, errorMessage, exponentialBackoff } from "@reins/kit";
+import { type Clock, errorMessage, exponentialBackoff, retryAfterMs } from "@reins/kit";
 import { restoredJson } from "@reins/ledger";
 import { change, type Store } from "@reins/store";
 import { SupervisorError } from "../../errors.ts";
@@ -317,18 +317,3 @@ export const postOverHttp: Post = async (url, { headers, body, signal }) => {
   await response.body?.cancel().catch(() => undefined);
   return { status: response.status, retryAfter: response.headers.get("retry-after") ?? undefined };
 };
-
-const MOST_RETRY_AFTER_MS = 600_000;
-
-/** How long a receiver wants to be left alone: seconds or a date, bounded; nothing when it is neither. */
-export function retryAfterMs(value: string | undefined, now: Date): number | undefined {
-  const text = value?.trim() ?? "";
-  const wanted = /^\d+$/.test(text) ? Number(text) * 1_000 : dateIn(text) - now.getTime();
-  return Number.isNaN(wanted) ? undefined : Math.min(Math.max(0, wanted), MOST_RETRY_AFTER_MS);
-}
-
-/** Reads the date of RFC 9110 only: `Date.parse` accepts far more. */
-function dateIn(text: string): number {
-  const isDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(text);
-  return isDate ? Date.parse(text) : Number.NaN;
-}

@@ -32,8 +32,10 @@ export class ApiError extends Error {
   readonly detail: string;
   /** What is wrong with the request, member by member. */
   readonly errors: readonly { readonly path: string; readonly message: string }[];
+  /** When it may be tried again, in milliseconds from the response on, if the server says so (`Retry-After`). */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(status: number, body: unknown) {
+  constructor(status: number, body: unknown, retryAfterMs?: number) {
     const { data } = Problem.safeParse(body);
     const { title = `The server answered with status ${status}`, detail = "", errors = [] } = data ?? {};
     super(detail === "" ? title : `${title}: ${detail}`);
@@ -42,6 +44,7 @@ export class ApiError extends Error {
     this.title = title;
     this.detail = detail;
     this.errors = errors;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 

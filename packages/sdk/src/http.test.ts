@@ -3,6 +3,11 @@ import { describe, expect, it } from "vitest";
 import { AgentsClient } from "./agents.ts";
 import { Http } from "./http.ts";
 
+const SELF = {
+  ...{ id: "ann", kind: "user", user: "ann", tenant: "local", roles: [], scopes: [] },
+  is_admin: false,
+};
+
 interface Sent {
   readonly url: string;
   readonly init: RequestInit;
@@ -16,6 +21,74 @@ function answering(respond: () => Response, token = "secret") {
   };
   return { sent, http: new Http("http://127.0.0.1:1/behind/", { token, fetch: send }) };
 }
+
+/** A server that accepts one token, and a client whose function gets the next one. */
+function expiring(next: () => string | Promise<string>) {
+  const state = { valid: "first", sent: [] as (string | undefined)[] };
+  const http = new Http("http://127.0.0.1:1", {
+    token: next,
+    fetch: async (url, { headers, body }) => {
+      if (body instanceof ReadableStream) for await (const _ of body);
+      state.sent.push(`${new URL(url).pathname} ${headers.authorization}`);
+      const isValid = headers.authorization === `Bearer ${state.valid}`;
+      const answer = url.endsWith("/v1/whoami") ? SELF : { sessions: [] };
+      return isValid ? Response.json(answer) : new Response(null, { status: 401 });
+    },
+  });
+  return { state, http };
+}
+
+describe("a token that expires", () => {
+  it("is got again once for all requests that it was refused to", async () => {
+    const tokens = ["first", "second", "third"];
+    const { state, http } = expiring(async () => tokens.shift() ?? "none");
+    const list = () => http.call(sessionOperations.listSessions);
+    await Promise.all([list(), list()]);
+    expect(tokens).toEqual(["second", "third"]);
+    state.valid = "second";
+    await Promise.all([list(), list(), list()]);
+    await list();
+    expect(tokens).toEqual(["third"]);
+  });
+
+  it("is not sent again where it did not change, or where the new one is refused, too", async () => {
+    const { state, http } = expiring(() => "old");
+    await expect(http.call(sessionOperations.listSessions)).rejects.toMatchObject({ status: 401 });
+    expect(state.sent).toHaveLength(1);
+    let count = 0;
+    const changing = expiring(() => `${(count += 1)}`);
+    await expect(changing.http.call(sessionOperations.listSessions)).rejects.toMatchObject({ status: 401 });
+    expect(changing.state.sent).toHaveLength(2);
+  });
+
+  it("is renewed before a stream is sent, which can be read once", async () => {
+    const tokens = ["old", "first"];
+    const { state, http } = expiring(() => tokens.shift() ?? "none");
+    const content = ReadableStream.from([new Uint8Array([1])]);
+    await http.request("/v1/fs/file", { method: "PUT", content });
+    expect(state.sent).toEqual([
+      "/v1/whoami Bearer old",
+      "/v1/whoami Bearer first",
+      "/v1/fs/file Bearer first",
+    ]);
+  });
+
+  it("that cannot be got rejects, is got anew for the next request, and does not outwait a signal", async () => {
+    let next: () => string | Promise<string> = () => {
+      throw new Error("the issuer is away");
+    };
+    const { http } = expiring(() => next());
+    const list = (signal?: AbortSignal) => http.call(sessionOperations.listSessions, { signal });
+    await expect(list()).rejects.toMatchObject({
+      code: "unreachable",
+      message: expect.stringContaining("the issuer is away"),
+    });
+    next = () => "two words";
+    await expect(list()).rejects.toThrow(/^There is no token to send: The token has characters/);
+    next = () => new Promise(() => undefined);
+    await expect(list(AbortSignal.timeout(10))).rejects.toThrow("timeout");
+  });
+});
 
 describe("a request", () => {
   it("fills the path, sends the token and follows no redirect", async () => {
@@ -79,6 +152,12 @@ describe("a request", () => {
       expect(() => answering(() => Response.json({}), token)).toThrow(/^The token has characters/);
     },
   );
+
+  it("tells when it may be tried again", async () => {
+    const headers = { "retry-after": "7" };
+    const { http } = answering(() => new Response(null, { status: 429, headers }));
+    await expect(http.call(sessionOperations.listSessions)).rejects.toMatchObject({ retryAfterMs: 7_000 });
+  });
 
   it("whose response breaks off rejects, as does the reading of one that is aborted", async () => {
     const cut = () => {

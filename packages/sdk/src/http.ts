@@ -1,4 +1,6 @@
-import { type Operation, PROBLEM_TYPE } from "@reins/api";
+import { type Operation, PROBLEM_TYPE, selfOperations } from "@reins/api";
+import { raceAbort } from "@reins/kit/async";
+import { retryAfterMs } from "@reins/kit/backoff";
 import { errorMessage } from "@reins/kit/errors";
 import { parseLossless } from "@reins/kit/lossless";
 import type { z } from "zod";
@@ -7,10 +9,16 @@ import { bytesOf, type EventSourceOptions, followEvents, sseEventsOf } from "./e
 
 export { ApiError, ConnectionError } from "./errors.ts";
 
+/**
+ * The secret of a principal, or a function that gets one. The function is called before the first request, and once
+ * more for a request whose token the server refused; requests at the same time share a call.
+ */
+export type TokenSource = string | (() => string | Promise<string>);
+
 /** Where a Reins is, and how it is reached. */
 export interface ApiOptions {
-  /** The secret of a principal; in a browser that is logged in, the cookie is enough. */
-  readonly token?: string | undefined;
+  /** The secret of a principal, or what gets it; in a browser that is logged in, the cookie is enough. */
+  readonly token?: TokenSource | undefined;
   /** In place of the platform's `fetch`. */
   readonly fetch?: ((url: string, request: FetchRequest) => Promise<Response>) | undefined;
   /** In place of the parser of JSON that ships with this library, for one that is stricter. */
@@ -60,19 +68,19 @@ const MAX_RESPONSE = 64 * 1024 * 1024;
 const MAX_PROBLEM = 1024 * 1024;
 const EVENT_STREAM = { accept: "text/event-stream" };
 const NEVER = new AbortController().signal;
+const UNAUTHENTICATED = 401;
 
 /** Sends operations of the API and parses their responses. */
 export class Http {
   readonly giveUpMs: number | undefined;
   readonly #base: URL;
   readonly #options: ApiOptions;
+  readonly #credential: Credential;
 
   constructor(url: string | URL, options: ApiOptions) {
     this.#base = baseOf(url);
-    // The platform would repeat it in its own message.
-    if (options.token !== undefined && !/^[!-~]+$/.test(options.token))
-      throw new TypeError("The token has characters that no token has.");
     this.#options = options;
+    this.#credential = new Credential(options.token);
     this.giveUpMs = options.giveUpMs;
   }
 
@@ -147,11 +155,35 @@ export class Http {
     return this.request(path, { method: "GET", headers: all, signal });
   }
 
-  /** Sends a request; a response that is no success becomes a {@link ApiError}. */
-  async request(path: string, { method, headers, body, content, signal }: RequestInit): Promise<Response> {
-    const { token, fetch: send = fetch } = this.#options;
+  /**
+   * Sends a request; a response that is no success becomes a {@link ApiError}. A request whose token is refused is sent
+   * again with a new one, if there is one.
+   */
+  async request(path: string, request: RequestInit): Promise<Response> {
+    const { content, signal } = request;
+    const isReadOnce = content instanceof ReadableStream;
+    // A stream cannot be sent again: its token is renewed before, where that is needed.
+    if (isReadOnce && this.#credential.isRenewable) await this.call(selfOperations.getSelf, { signal });
+    const token = await this.#credential.get(signal);
+    const response = await this.#send(path, request, token);
+    if (response.ok) return response;
+    const error = await refusal(response, signal);
+    if (error.status !== UNAUTHENTICATED) throw error;
+    const renewed = await this.#credential.renew(token, signal);
+    if (renewed === undefined || isReadOnce) throw error;
+    const again = await this.#send(path, request, renewed);
+    if (again.ok) return again;
+    throw await refusal(again, signal);
+  }
+
+  #send(
+    path: string,
+    { method, headers, body, content, signal }: RequestInit,
+    token: string | undefined,
+  ): Promise<Response> {
+    const { fetch: send = fetch } = this.#options;
     signal?.throwIfAborted();
-    const response = await send(this.#base.href.replace(/\/$/, "") + path, {
+    const request: FetchRequest = {
       method,
       // A server that redirects is none of ours, and must not get the token.
       redirect: "error",
@@ -164,12 +196,11 @@ export class Http {
       // A stream is sent as it is read, which takes this member.
       ...(content !== undefined && { body: content, duplex: "half" }),
       ...(signal && { signal }),
-    }).catch((error: unknown) => {
+    };
+    return send(this.#base.href.replace(/\/$/, "") + path, request).catch((error: unknown) => {
       if (signal?.aborted) throw signal.reason;
       throw new ConnectionError("unreachable", `No Reins answers at ${this.#base.origin}.`, { cause: error });
     });
-    if (response.ok) return response;
-    throw new ApiError(response.status, await readProblem(response, signal));
   }
 
   /** Calls an operation and returns its response, for content that is streamed. */
@@ -189,6 +220,56 @@ export class Http {
       cause: error,
     });
   }
+}
+
+/** The token of a client: given, or got from a function and kept until it is refused. */
+class Credential {
+  readonly #source: TokenSource | undefined;
+  #kept: Promise<string> | undefined;
+
+  constructor(source: TokenSource | undefined) {
+    if (typeof source === "string") validateToken(source);
+    this.#source = source;
+  }
+
+  get isRenewable(): boolean {
+    return typeof this.#source === "function";
+  }
+
+  async get(signal?: AbortSignal): Promise<string | undefined> {
+    if (typeof this.#source !== "function") return this.#source;
+    this.#kept ??= this.#ask(this.#source);
+    return raceAbort(this.#kept, signal ?? NEVER);
+  }
+
+  /** Returns a token in place of a refused one; undefined if there is no other. */
+  async renew(refused: string | undefined, signal?: AbortSignal): Promise<string | undefined> {
+    if (!this.isRenewable) return undefined;
+    const kept = this.#kept;
+    // Another request may have renewed it meanwhile.
+    if ((await this.get(signal)) === refused && this.#kept === kept) this.#kept = undefined;
+    const renewed = await this.get(signal);
+    return renewed === refused ? undefined : renewed;
+  }
+
+  async #ask(source: () => string | Promise<string>): Promise<string> {
+    // What asks at the same time finds this promise, also if the source throws at once.
+    await undefined;
+    try {
+      return validateToken(await source());
+    } catch (error) {
+      this.#kept = undefined;
+      throw new ConnectionError("unreachable", `There is no token to send: ${errorMessage(error)}`, {
+        cause: error,
+      });
+    }
+  }
+}
+
+function validateToken(token: string): string {
+  // The platform would repeat it in its own message.
+  if (!/^[!-~]+$/.test(token)) throw new TypeError("The token has characters that no token has.");
+  return token;
 }
 
 function baseOf(url: string | URL): URL {
@@ -236,6 +317,12 @@ export async function responseText(
     pieces.push(decoder.decode(chunk, { stream: true }));
   }
   return pieces.join("") + decoder.decode();
+}
+
+async function refusal(response: Response, signal: AbortSignal | undefined): Promise<ApiError> {
+  const problem = await readProblem(response, signal);
+  const wait = retryAfterMs(response.headers.get("retry-after"), new Date());
+  return new ApiError(response.status, problem, wait);
 }
 
 async function readProblem(response: Response, signal: AbortSignal | undefined): Promise<unknown> {

@@ -9,6 +9,7 @@ import {
   type FetchRequest,
   Http,
   type OperationInput,
+  type TokenSource,
 } from "@reins/sdk/http";
 import type { z } from "zod";
 import { CliError, EXIT, type ExitCode, systemCode } from "../errors.ts";
@@ -110,7 +111,7 @@ export class ApiClient {
   }
 
   /** The server at an address. */
-  static at({ url, token }: { readonly url: URL; readonly token: string | undefined }): ApiClient {
+  static at({ url, token }: { readonly url: URL; readonly token: TokenSource | undefined }): ApiClient {
     return new ApiClient({ address: url.href.replace(/\/$/, ""), url, token, fetch: fetchOver({}) });
   }
 
@@ -163,6 +164,7 @@ export class ApiClient {
     if (error instanceof ApiError) return problemError(error, this.address, advice);
     const isLate = error instanceof DOMException && error.name === "TimeoutError";
     if (!isLate && !(error instanceof ConnectionError)) return error;
+    if (error.cause instanceof CliError) return error.cause;
     if (!isLate && error.code === "incompatible") return incompatible(error.message, this.address, error);
     const why =
       systemCode(error) === "ECONNREFUSED" ? "nothing listens there" : errorMessage(error.cause ?? error);

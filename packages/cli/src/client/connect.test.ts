@@ -1,4 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { approvalOperations, problem } from "@reins/api";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { ApiClient } from "./api-client.ts";
 import { resolveServer } from "./connect.ts";
 
 describe("the server of a command", () => {
@@ -27,6 +34,36 @@ describe("the server of a command", () => {
       url: new URL("http://127.0.0.1:1"),
     });
     expect(resolveServer({ url: "https://a.example" }, {})).toMatchObject({ token: undefined });
+  });
+
+  it("gets the token that its file holds when the one of before is refused", async () => {
+    const sent: (string | undefined)[] = [];
+    const server = createServer(({ headers }, response) => {
+      sent.push(headers.authorization);
+      const isValid = headers.authorization === "Bearer second";
+      const answer = isValid ? { approvals: [] } : problem("unauthenticated", "the token has expired");
+      const type = isValid ? "application/json" : "application/problem+json";
+      response.writeHead(isValid ? 200 : 401, { "content-type": type }).end(JSON.stringify(answer));
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    onTestFinished(() => void server.close());
+    const folder = await mkdtemp(join(tmpdir(), "reins-token-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const path = join(folder, "token");
+    await writeFile(path, "first\n");
+    const address = server.address();
+    const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+    const location = resolveServer({ url, secret: `@${path}` }, {});
+    if (!location.url) throw new Error("an address is given");
+    const client = ApiClient.at(location);
+    await expect(client.call(approvalOperations.listApprovals)).rejects.toThrow("The token has expired.");
+    await writeFile(path, "second\n");
+    expect(await client.call(approvalOperations.listApprovals)).toEqual({ approvals: [] });
+    expect(sent).toEqual(["Bearer first", "Bearer first", "Bearer second"]);
+    await rm(path);
+    await expect(ApiClient.at(location).call(approvalOperations.listApprovals)).rejects.toThrow(
+      "--token names a file that cannot be read",
+    );
   });
 
   it("rejects contradicting flags", () => {

@@ -1,4 +1,5 @@
 import { isLoopback } from "@reins/kit";
+import type { TokenSource } from "@reins/sdk/http";
 import { CliError } from "../errors.ts";
 import { homeFolder, operatorSocketIn } from "../home.ts";
 import { hasDatabase } from "../home-database.ts";
@@ -12,7 +13,10 @@ import { ApiClient } from "./api-client.ts";
 export const CLIENT = {
   home: ["--home <folder>", "the home folder"],
   url: ["--url <address>", "a remote Reins, such as https://reins.example.com"],
-  secret: ["--token <secret>", "with --url: the token to send; @file reads it from a file"],
+  secret: [
+    "--token <secret>",
+    "with --url: the token to send; @file reads it from a file, again when refused",
+  ],
   json: ["--json", "print the response as JSON"],
 } as const;
 
@@ -38,7 +42,7 @@ command. REINS_URL and REINS_TOKEN set --url and --token.`;
 
 type ServerLocation =
   | { readonly home: string; readonly url?: undefined }
-  | { readonly url: URL; readonly token: string | undefined };
+  | { readonly url: URL; readonly token: TokenSource | undefined };
 
 /**
  * Flags override the environment; an empty variable counts as unset. `REINS_TOKEN` has no effect without an address.
@@ -54,7 +58,7 @@ export function resolveServer(
   if (address !== undefined)
     return {
       url: readUrl(address, url === undefined ? "REINS_URL" : "--url"),
-      token: oneToken(secret, environment),
+      token: tokenOf(secret, environment),
     };
   if (secret !== undefined)
     throw new CliError("The Reins of a home needs no token: --token has no effect.", {
@@ -65,11 +69,18 @@ export function resolveServer(
 
 /** Reports a token that is sent unencrypted to another machine. */
 export function noticeUnencrypted(
-  { url, token }: { readonly url: URL; readonly token: string | undefined },
+  { url, token }: { readonly url: URL; readonly token: TokenSource | undefined },
   notice: Notice,
 ): void {
   if (url.protocol === "http:" && token !== undefined && !isLoopback(url.hostname))
     notice(`The token is sent unencrypted to ${url.host}.`);
+}
+
+/** The token to send. One that a file holds is read again when it is refused, because it may have been renewed. */
+function tokenOf(flag: string | undefined, environment: NodeJS.ProcessEnv): TokenSource | undefined {
+  const token = oneToken(flag, environment);
+  const isInFile = (flag ?? environment.REINS_TOKEN)?.startsWith("@") ?? false;
+  return isInFile ? () => oneToken(flag, environment) ?? "" : token;
 }
 
 function oneToken(flag: string | undefined, environment: NodeJS.ProcessEnv): string | undefined {

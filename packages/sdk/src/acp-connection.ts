@@ -127,10 +127,11 @@ function initialization({ onElicitation, turns }: AcpOptions): JsonObject {
 /** Maps an error response to the error that describes it. */
 function requestError(error: unknown, closed: AbortSignal): unknown {
   if (error instanceof RequestError) {
-    const { interrupted, problem } = membersOf(error.data);
+    const { interrupted, problem, retryAfterMs } = membersOf(error.data);
     if (interrupted === true) return new InterruptedError(error.message, { cause: error });
     const { status } = membersOf(problem);
-    if (typeof status === "number") return new ApiError(status, problem);
+    const wait = typeof retryAfterMs === "number" ? retryAfterMs : undefined;
+    if (typeof status === "number") return new ApiError(status, problem, wait);
   }
   return closed.aborted ? closedBecause(closed) : error;
 }

@@ -4,9 +4,10 @@ import { ApiError, ConnectionError } from "./errors.ts";
 
 /** The longest event that is accepted, in characters. */
 const MAX_EVENT_LENGTH = 64 * 1024 * 1024;
-const BACKOFF = { firstMs: 100, mostMs: 5_000 };
+/** How the time between two tries grows. */
+export const BACKOFF = { firstMs: 100, mostMs: 5_000 };
 /** How long reconnecting is tried by default. */
-const GIVE_UP_MS = 300_000;
+export const GIVE_UP_MS = 300_000;
 /** A server sends several keep-alives within this time; a silent one is gone, though the connection may not know it. */
 const IDLE_MS = 60_000;
 
@@ -65,7 +66,8 @@ export async function* followEvents(options: EventSourceOptions): AsyncGenerator
     } else if (failures > 0) waited += silence;
     if (waited >= giveUpMs) throw fault;
     failures += 1;
-    const pause = exponentialBackoff(BACKOFF, failures, Math.random());
+    const wanted = fault instanceof ApiError ? (fault.retryAfterMs ?? 0) : 0;
+    const pause = Math.max(exponentialBackoff(BACKOFF, failures, Math.random()), wanted);
     waited += pause;
     await delay(pause, signal);
   }

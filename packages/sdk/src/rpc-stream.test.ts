@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { rpcStream } from "./rpc-stream.ts";
+import { type RpcStreamOptions, rpcStream } from "./rpc-stream.ts";
 
 /** A server of `/v1/rpc` that a test writes to; `post` answers what is not `initialize`. */
 class FakeServer {
@@ -8,10 +8,15 @@ class FakeServer {
   post: (message: Record<string, unknown>) => Response = () => new Response(null, { status: 202 });
   isForgetful = false;
   isEnded = false;
+  /** The only token that is not refused. */
+  valid: string | undefined;
   #stream: ReadableStreamDefaultController<Uint8Array> | undefined;
   #next = 1;
 
   readonly fetch: typeof fetch = async (_url, { method, headers, body } = {}) => {
+    const token = new Headers(headers).get("authorization");
+    const isRefused = this.valid !== undefined && token !== `Bearer ${this.valid}`;
+    if (isRefused && method === "GET") return new Response(null, { status: 401 });
     if (method === "GET") return this.#open(new Headers(headers).get("last-event-id"));
     if (method === "DELETE") {
       this.isEnded = true;
@@ -19,6 +24,7 @@ class FakeServer {
     }
     const message = JSON.parse(String(body));
     this.posted.push(message);
+    if (isRefused) return new Response(null, { status: 401 });
     if (message.method !== "initialize") return this.post(message);
     const result = { protocolVersion: 1 };
     return Response.json(
@@ -50,9 +56,9 @@ class FakeServer {
   }
 }
 
-async function opened() {
+async function opened(options: RpcStreamOptions = {}) {
   const server = new FakeServer();
-  const { readable, writable } = rpcStream("http://127.0.0.1:1", { fetch: server.fetch });
+  const { readable, writable } = rpcStream("http://127.0.0.1:1", { ...options, fetch: server.fetch });
   const writer = writable.getWriter();
   const reader = readable.getReader();
   const write = (message: object) => writer.write(JSON.parse(JSON.stringify({ jsonrpc: "2.0", ...message })));
@@ -120,6 +126,71 @@ describe("the stream of /v1/rpc", () => {
     };
     await write({ method: "session/cancel", params: {} });
     expect(tries).toBe(3);
+  });
+
+  it.each([429, 500, 503])("sends an answer again that was refused with %i", async (status) => {
+    const { server, write, read } = await opened();
+    server.send({ id: "q", method: "session/request_permission", params: {} });
+    await read();
+    const headers = { "retry-after": "1" };
+    const given = [new Response(null, { status, headers }), new Response(null, { status: 202 })];
+    const at: number[] = [];
+    server.post = () => {
+      at.push(performance.now());
+      return given.shift() ?? new Response(null, { status: 500 });
+    };
+    await write({ id: "q", result: {} });
+    const [first = 0, second = 0] = at;
+    expect(at).toHaveLength(2);
+    expect(second - first).toBeGreaterThan(900);
+  });
+
+  it.each([404, 409])("goes on after an answer to what is settled or gone (%i)", async (status) => {
+    const { server, write, read } = await opened();
+    server.send({ id: "q", method: "session/request_permission", params: {} });
+    await read();
+    server.post = () => new Response(null, { status });
+    await write({ id: "q", result: {} });
+    server.send({ method: "after", params: {} });
+    expect(await read()).toMatchObject({ method: "after" });
+    expect(server.posted.filter(({ id }) => id === "q")).toHaveLength(1);
+  });
+
+  it.each([400, 401, 403, 413, 501])(
+    "fails with what refuses a cancellation for good (%i)",
+    async (status) => {
+      const { server, write, read } = await opened();
+      const failed = read().catch((error: unknown) => error);
+      server.post = () => new Response(null, { status });
+      await expect(write({ method: "session/cancel", params: {} })).rejects.toMatchObject({ status });
+      expect(await failed).toMatchObject({ name: "ApiError", status });
+      expect(server.posted).toHaveLength(2);
+    },
+  );
+
+  it("fails when an answer is refused for longer than broken streams are reopened", async () => {
+    const { server, write, read } = await opened({ giveUpMs: 300 });
+    const failed = read().catch((error: unknown) => error);
+    server.post = () => new Response(null, { status: 503, headers: { "retry-after": "600" } });
+    await expect(write({ method: "session/cancel", params: {} })).rejects.toMatchObject({
+      status: 503,
+      retryAfterMs: 600_000,
+    });
+    expect(await failed).toMatchObject({ name: "ApiError", status: 503 });
+    expect(server.posted.length).toBeGreaterThan(2);
+  });
+
+  it("sends what was refused with an expired token again with a new one", async () => {
+    const tokens = ["old", "new"];
+    const { server, write, read } = await opened({ token: () => tokens.shift() ?? "none left" });
+    server.send({ id: "q", method: "session/request_permission", params: {} });
+    await read();
+    server.valid = "new";
+    await write({ id: "q", result: {} });
+    expect(server.posted.filter(({ id }) => id === "q")).toHaveLength(2);
+    server.break();
+    await expect.poll(() => server.opened).toEqual([null, "1"]);
+    expect(tokens).toEqual([]);
   });
 
   it("fails when the server has forgotten the connection", async () => {

@@ -1,9 +1,10 @@
 import type { AnyMessage, Stream } from "@agentclientprotocol/sdk";
 import { CANCEL_REQUEST, classify, isObject, type JsonObject, type RequestId, SANDBOX } from "@reins/acp";
 import { type Problem, RPC_CONNECTION } from "@reins/api";
+import { exponentialBackoff } from "@reins/kit/backoff";
 import { errorMessage } from "@reins/kit/errors";
 import { ApiError, ConnectionError } from "./errors.ts";
-import { delay, followEvents } from "./events.ts";
+import { BACKOFF, delay, followEvents, GIVE_UP_MS } from "./events.ts";
 import { type ApiOptions, Http, parseResponse, responseText } from "./http.ts";
 
 const PATH = "/v1/rpc";
@@ -11,7 +12,8 @@ const PATH = "/v1/rpc";
 const INTERNAL = -32603;
 /** The most messages that wait for the reader. */
 const MAX_WAITING = 64;
-const RETRY_MS = 200;
+/** Refusals of answers and notifications that say that what they name is settled or gone. */
+const SETTLED: ReadonlySet<number> = new Set([404, 409, 410]);
 
 /** Options of {@link rpcStream}. */
 export interface RpcStreamOptions extends ApiOptions {
@@ -124,18 +126,34 @@ class RpcTransport {
     }
   }
 
-  /** Sends a notification or an answer, again if the server was gone: the server takes either twice without harm. */
+  /**
+   * Sends a notification or an answer, again if the server was gone or busy: it takes either twice without harm. No
+   * response carries a failure, so that one ends the stream.
+   */
   async #deliver(message: JsonObject): Promise<void> {
-    for (;;) {
+    const { giveUpMs = GIVE_UP_MS } = this.#http;
+    let waited = 0;
+    for (let failures = 1; ; failures += 1) {
       await this.#open.promise;
       if (this.#closed.signal.aborted) return;
       try {
         await this.#post(message, {});
         return;
       } catch (error) {
-        // Refused: the question is settled, or the notification names what is gone. Nothing waits for a response.
-        if (!(error instanceof ConnectionError)) return;
-        await delay(RETRY_MS, this.#closed.signal);
+        if (this.#closed.signal.aborted) return;
+        const refused = error instanceof ApiError ? error : undefined;
+        if (refused && SETTLED.has(refused.status)) return;
+        if (!isTransient(error) || waited >= giveUpMs) {
+          this.#fail(error);
+          throw error;
+        }
+        const pause = exponentialBackoff(BACKOFF, failures, Math.random());
+        const wait = Math.min(
+          Math.max(pause, refused?.retryAfterMs ?? 0),
+          Math.max(pause, giveUpMs - waited),
+        );
+        waited += wait;
+        await delay(wait, this.#closed.signal);
       }
     }
   }
@@ -216,7 +234,10 @@ class RpcTransport {
   /** Answers a request that the server did not. */
   async #refuse(id: RequestId, error: unknown): Promise<void> {
     if (!this.#pending.delete(id) || this.#closed.signal.aborted) return;
-    const data = error instanceof ApiError ? { problem: problemOf(error) } : { interrupted: true };
+    const data =
+      error instanceof ApiError
+        ? { problem: problemOf(error), retryAfterMs: error.retryAfterMs }
+        : { interrupted: true };
     await this.#pass({ jsonrpc: "2.0", id, error: { code: INTERNAL, message: errorMessage(error), data } });
   }
 
@@ -245,6 +266,12 @@ class RpcTransport {
     this.#open.resolve();
     this.#makeRoom();
   }
+}
+
+/** Whether what failed may succeed later: the server was gone, busy, or at fault. */
+function isTransient(error: unknown): boolean {
+  if (error instanceof ApiError) return error.status === 429 || (error.status >= 500 && error.status !== 501);
+  return error instanceof ConnectionError && error.code === "unreachable";
 }
 
 function problemOf({ status, code, title, detail, errors }: ApiError): Problem {

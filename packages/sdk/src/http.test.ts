@@ -55,8 +55,7 @@ describe("a token that expires", () => {
     const { state, http } = expiring(() => "old");
     await expect(http.call(sessionOperations.listSessions)).rejects.toMatchObject({ status: 401 });
     expect(state.sent).toHaveLength(1);
-    let count = 0;
-    const changing = expiring(() => `${(count += 1)}`);
+    const changing = expiring(() => crypto.randomUUID());
     await expect(changing.http.call(sessionOperations.listSessions)).rejects.toMatchObject({ status: 401 });
     expect(changing.state.sent).toHaveLength(2);
   });

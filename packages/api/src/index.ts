@@ -97,6 +97,7 @@ export {
   graphOperations,
   Run,
   RunAction,
+  RunControl,
   RunEvent,
   RunEventPage,
   RunGraph,

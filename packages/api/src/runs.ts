@@ -58,6 +58,25 @@ export const RunAction = named(
 );
 export type RunAction = z.infer<typeof RunAction>;
 
+/** What was changed in a run that there was, by whom, and with which words. */
+export const RunControl = named(
+  "RunControl",
+  z.looseObject({
+    kind: z.enum(["cancel", "decide", "revise"]),
+    at: Moment,
+    by: z.string().describe("who did it, as the ledger names it"),
+    through: z
+      .enum(["model", "client", "runtime"])
+      .describe("how: declared by the model, sent by a client, or by Reins"),
+    actions: z.array(z.string()).optional().describe("what it is about; absent for the whole run"),
+    decision: z.enum(["retry", "continue", "abort"]).optional(),
+    note: z.string().optional(),
+    declaration: z.string().optional().describe("what declared it, as it was written"),
+    entry: z.string().optional().describe("the CID of the ledger entry that records it"),
+  }),
+);
+export type RunControl = z.infer<typeof RunControl>;
+
 /** A graph that a model declared, and the state of its run. */
 export const RunGraph = named(
   "RunGraph",
@@ -79,6 +98,7 @@ export const RunGraph = named(
     declaration: z.string().describe("what the model wrote, as it wrote it"),
     carrier: z.enum(["native", "fenced", "recovered", "api"]),
     violations: z.array(z.string()).describe("what it said beside the protocol"),
+    controls: z.array(RunControl).describe("what was changed in it since, the first first"),
   }),
 );
 export type RunGraph = z.infer<typeof RunGraph>;

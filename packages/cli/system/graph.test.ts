@@ -117,7 +117,13 @@ describe("reins graph", () => {
     await expect
       .poll(() => home.done("graph", "show", "stuck"), { interval: 250 })
       .toMatch(/^stuck {2}blocked/);
-    await home.done("graph", "decide", "stuck", "read", "continue");
+    await home.done("graph", "decide", "stuck", "read", "continue", "--note", "it is not needed");
+    expect(await home.done("graph", "show", "stuck")).toMatch(
+      /Z {2}\S+ decided continue read: it is not needed/,
+    );
+    expect(await home.done("ledger", "log", "--tag", "run_decided")).toContain(
+      "read of stuck: it is not needed",
+    );
     await expect
       .poll(() => home.done("graph", "show", "stuck"), { interval: 250 })
       .toMatch(/^stuck {2}completed/);

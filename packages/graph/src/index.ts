@@ -37,7 +37,7 @@ export {
   type Visibility,
 } from "./declaration/visibility.ts";
 export type { EngineEnd, EngineRun, Orchestration, RunEngine, RunScope } from "./engine/engine.ts";
-export { JournalEngine, type JournaledRun, type RunJournal } from "./engine/journal-engine.ts";
+export { JournalEngine, type JournaledRun, type RunJournal, sentNumber } from "./engine/journal-engine.ts";
 export { type JournalSeal, journalPlace, StoreJournal } from "./engine/store-journal.ts";
 export { graphTables } from "./engine/tables.ts";
 export { type Assignment, type Authority, assignmentText, Handoff, handoffText } from "./run/assignment.ts";
@@ -53,7 +53,13 @@ export type {
   SchedulePorts,
   WaitsFor,
 } from "./run/schedule-ports.ts";
-export { type Control, sendControl } from "./run/schedule-ports.ts";
+export {
+  CONTROL,
+  type Control,
+  type ControlChange,
+  type ControlOrigin,
+  sendControl,
+} from "./run/schedule-ports.ts";
 export { type Expanded, type ExpandRange, expandText } from "./view/expand.ts";
 export {
   CHARACTERS,
@@ -65,9 +71,12 @@ export {
 } from "./view/observation.ts";
 export {
   type ActionRecord,
+  controlText,
   outputRef,
   type ProjectedAction,
+  type ProjectedControl,
   type ProjectedRun,
+  projectControl,
   projectRun,
   type RunRecord,
   runSummary,

@@ -39,6 +39,7 @@ export function aRunGraph(actions: readonly RunAction[], more: Partial<RunGraph>
     declaration: '{"version": "0.1", "intent": "execute"}',
     carrier: "native",
     violations: [],
+    controls: [],
     ...more,
   };
 }

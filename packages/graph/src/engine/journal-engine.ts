@@ -356,6 +356,12 @@ function sentName(name: string, number: number | undefined): string {
   return `${SENT}${name}/${number}`;
 }
 
+/** The number of a value that was sent to a run under a name, by the name of its entry; `undefined` for any other entry. */
+export function sentNumber(entry: string, name: string): number | undefined {
+  const start = `${SENT}${name}/`;
+  return entry.startsWith(start) ? Number(entry.slice(start.length)) : undefined;
+}
+
 /** The numbers of the values that a journal has as sent, by name, the first first. */
 function sentIn(entries: ReadonlyMap<string, unknown>): Map<string, number[]> {
   const sent = new Map<string, number[]>();

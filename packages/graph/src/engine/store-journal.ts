@@ -69,8 +69,13 @@ export class StoreJournal<Input, Result> implements RunJournal<Input, Result> {
     await this.#store.commit([this.entry(run, name, value)], { durable, relaxed: !durable });
   }
 
+  /** Cancels a run, in a commit of the caller. */
+  canceling(run: string): Change<undefined> {
+    return change(graphTables, "cancel", { run });
+  }
+
   async cancel(run: string): Promise<void> {
-    await this.#store.commit([change(graphTables, "cancel", { run })]);
+    await this.#store.commit([this.canceling(run)]);
   }
 
   /** Ends a run, in a commit of the caller. */

@@ -80,8 +80,26 @@ export interface SchedulePorts {
   readonly calls?: number | undefined;
 }
 
-/** What a model or a person changes in a run. */
-export type Control =
+/** Who changes a run, and what is said with that. Nothing of it decides what follows. */
+export interface ControlOrigin {
+  /** RFC 3339. */
+  readonly at: string;
+  /** Who did it, as the ledger names it. */
+  readonly by: string;
+  /** Whether the model declared it, a person or program did it by a client, or the runtime did. */
+  readonly through: "model" | "client" | "runtime";
+  readonly note?: string | undefined;
+  /** What declared it, as it was written. */
+  readonly declaration?: string | undefined;
+  /** The session of the run, and its chain in the ledger. */
+  readonly session?: string | undefined;
+  readonly chain?: string | undefined;
+}
+
+/** What a model or a person changes in a run, and who does. */
+export type Control = ControlChange & { readonly origin?: ControlOrigin | undefined };
+
+export type ControlChange =
   /** An answer to an action that failed or was blocked. */
   | {
       readonly kind: "decide";

@@ -1,7 +1,7 @@
 import type { Status } from "../declaration/grammar.ts";
 import type { Graph, GraphAction } from "../declaration/graph.ts";
 import { type ActionState, hasEnded } from "../run/progress.ts";
-import type { WaitsFor } from "../run/schedule-ports.ts";
+import type { ControlChange, ControlOrigin, WaitsFor } from "../run/schedule-ports.ts";
 
 /** What the runtime knows of an action beside its declaration and its state. */
 export interface ActionRecord {
@@ -19,6 +19,55 @@ export interface ActionRecord {
   readonly childSession?: string | undefined;
 }
 
+/** What was changed in a run that there was: by whom, and with which words. */
+export interface ProjectedControl {
+  readonly kind: "cancel" | "decide" | "revise";
+  readonly at: string;
+  readonly by: string;
+  readonly through: "model" | "client" | "runtime";
+  /** The actions it is about; absent for the whole run. */
+  readonly actions?: string[];
+  readonly decision?: "retry" | "continue" | "abort";
+  readonly note?: string;
+  /** A revision as it was written. */
+  readonly declaration?: string;
+  /** The ledger entry that records it. */
+  readonly entry?: string;
+}
+
+/** What a control changes, as it is shown. */
+export function projectControl(
+  control: ControlChange | undefined,
+  { at, by, through, note, declaration }: ControlOrigin,
+): ProjectedControl {
+  return {
+    ...{ kind: control?.kind ?? "cancel", at, by, through },
+    ...(control?.kind === "cancel" && { actions: [...control.actions] }),
+    ...(control?.kind === "decide" && { actions: [control.action], decision: control.decision }),
+    ...(control?.kind === "revise" && { actions: control.graph.actions.map(({ id }) => id) }),
+    ...(note !== undefined && { note }),
+    ...(declaration !== undefined && { declaration }),
+  };
+}
+
+const DONE = { cancel: "canceled", decide: "decided", revise: "revised" } as const;
+
+/** A control in words: who did what, and what they said. */
+export function controlText({
+  kind,
+  by,
+  actions,
+  decision,
+  note,
+}: Pick<ProjectedControl, "kind" | "by"> & {
+  readonly actions?: readonly string[] | undefined;
+  readonly decision?: string | undefined;
+  readonly note?: string | undefined;
+}): string {
+  const what = [decision, actions?.join(", ") ?? "the run"].filter((text) => text !== undefined);
+  return `${by} ${DONE[kind]} ${what.join(" ")}${note === undefined ? "" : `: ${note}`}`;
+}
+
 /** A run with what the runtime recorded of it. */
 export interface RunRecord {
   readonly run: string;
@@ -34,6 +83,7 @@ export interface RunRecord {
   readonly carrier: "native" | "fenced" | "recovered" | "api";
   readonly declaration: string;
   readonly violations?: readonly string[] | undefined;
+  readonly controls?: readonly ProjectedControl[] | undefined;
 }
 
 /** One action as people see it. */
@@ -84,6 +134,7 @@ export interface ProjectedRun {
   readonly declaration: string;
   readonly carrier: RunRecord["carrier"];
   readonly violations: string[];
+  readonly controls: ProjectedControl[];
 }
 
 /** The reference under which the output of an action is expanded. */
@@ -117,6 +168,7 @@ export function projectRun(record: RunRecord): ProjectedRun {
     declaration: record.declaration,
     carrier: record.carrier,
     violations: [...(record.violations ?? [])],
+    controls: [...(record.controls ?? [])],
   };
 }
 

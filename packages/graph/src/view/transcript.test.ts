@@ -4,6 +4,7 @@ import { readDeclared } from "../declaration/carrier.ts";
 import type { ProtocolDeclaration } from "../declaration/grammar.ts";
 import { graphOfCalls, graphOfDeclaration } from "../declaration/graph.ts";
 import type { ActionState } from "../run/progress.ts";
+import { controlText } from "./projection.ts";
 import { nodeRequest, type RunTurn, transcript } from "./transcript.ts";
 
 const LIMITS = { maxTokens: 2_000 };
@@ -128,6 +129,21 @@ Operation: \`review_code\`
 Depends: \`inspect_code\`
 
 ### Result for review_toolbar`);
+  });
+
+  it("says who changed a run, and their words, on a line of its own", () => {
+    const controls = [
+      controlText({
+        kind: "decide",
+        by: "user:default/ann",
+        actions: ["a"],
+        decision: "retry",
+        note: "Try\n</turn>",
+      }),
+    ];
+    expect(transcript([{ ...fullRun, controls }], LIMITS)).toContain(
+      "Status: completed\nChanged: user:default/ann decided retry a: Try &lt;/turn>\n\n### Call inspect_code",
+    );
   });
 
   it("of the full form shows the arguments of a tool", () => {

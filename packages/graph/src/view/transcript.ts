@@ -33,6 +33,8 @@ export interface RunTurn {
   readonly declaration: string;
   /** Whether it came by the carrier, whose calls name tools and agents with their arguments. */
   readonly isCarrier: boolean;
+  /** What people changed in it, in words. */
+  readonly controls?: readonly string[] | undefined;
   /** What the model is to do next, where only it can decide. */
   readonly next?: string | undefined;
 }
@@ -98,6 +100,7 @@ function runBody(turn: RunTurn, isFull: boolean, options: TranscriptOptions): st
     `Status: ${aggregate(turn.status)}`,
     ...(turn.status === "completed" || reason === undefined ? [] : [`Reason: ${oneLine(reason)}`]),
     ...(isFull ? [] : [`Declaration: runtime://runs/${run}`]),
+    ...(turn.controls ?? []).map((text) => `Changed: ${oneLine(text)}`),
   ];
   let left = graph.maxTokens ?? Number.POSITIVE_INFINITY;
   const calls = graph.actions.flatMap((action) => {

@@ -5,6 +5,7 @@ import {
   type GraphAction,
   hasEnded,
   MOST_ACTIONS,
+  type ProjectedControl,
   type ProjectedRun,
   ProtocolError,
   projectRun,
@@ -21,11 +22,13 @@ import type { SealedArtifact } from "./sealed-artifacts.ts";
 const MOST_CONTROLS = 200;
 const KEPT: ReadonlySet<Status> = new Set(["running", "waiting", "completed"]);
 
-/** What a run was started with. Stored as it is, and changed by revisions alone. */
+/** What a run was started with, and what was changed in it since. Stored as it is. */
 export interface DeclaredRun {
   readonly run_id: string;
   readonly tenant: string;
   readonly session: string;
+  /** The chain of its session in the ledger. */
+  readonly chain?: string | undefined;
   /** The principal of the session, as it was then; looked up anew for every action. */
   readonly principal: Principal;
   readonly graph: Graph;
@@ -33,6 +36,8 @@ export interface DeclaredRun {
   readonly revised?: Graph | undefined;
   /** What the model wrote. */
   readonly declaration: string;
+  /** What was changed since, each under its number in the journal; a cancel of the run is the last, and has none. */
+  readonly controls?: readonly (ProjectedControl & { readonly number?: number | undefined })[] | undefined;
   readonly carrier: RunRecord["carrier"];
   readonly violations: readonly string[];
   /** Values for `input:` references. */
@@ -219,6 +224,7 @@ export class GraphRun {
     const { run_id: run, session, started_at: startedAt, carrier, declaration, violations } = this.declared;
     return projectRun({
       ...{ run, session, startedAt, carrier, declaration, violations },
+      controls: this.declared.controls?.map(({ number: _, ...control }) => control),
       ...this.standing,
       graph: this.graph,
       reason: this.reason,
@@ -272,6 +278,15 @@ export class GraphRun {
   hold(reason: string | undefined): void {
     if (this.isOver || this.#reason === reason) return;
     this.#reason = reason;
+    this.#onChange(this, undefined);
+  }
+
+  /** Takes what was changed in it, once that is stored: a control of a number once. */
+  control(control: ProjectedControl, number: number | undefined): void {
+    const { controls = [] } = this.declared;
+    if (controls.some((known) => known.number === number)) return;
+    const all = [...controls, { ...control, number }];
+    this.declared = { ...this.declared, controls: all.toSorted(byNumber) };
     this.#onChange(this, undefined);
   }
 
@@ -350,6 +365,12 @@ export class GraphRun {
 /** The name of a run in the engine. */
 export function runKey(tenant: string, run: string): string {
   return `${tenant}/${run}`;
+}
+
+type Numbered = { readonly number?: number | undefined };
+
+function byNumber({ number: one = Number.MAX_SAFE_INTEGER }: Numbered, two: Numbered): number {
+  return one - (two.number ?? Number.MAX_SAFE_INTEGER);
 }
 
 function withoutOutput(state: ActionState): ActionState {

@@ -23,10 +23,10 @@ import type { PipelineSettings } from "./pipeline-executors.ts";
 import { ActionPreparation } from "./prepare-action.ts";
 import { maySee, References } from "./references.ts";
 import type { ExecutorRegistry } from "./registry.ts";
-import { RunControls } from "./run-controls.ts";
+import { RunControls, type RunDecision } from "./run-controls.ts";
 import { RunExecutors, type RunExecutorsOptions } from "./run-executors.ts";
 import { RunOrchestrator, type RunOrchestratorOptions } from "./run-orchestrator.ts";
-import { NATIVE_AGENT, RunPlaces } from "./run-place.ts";
+import { chainOf, NATIVE_AGENT, RunPlaces } from "./run-place.ts";
 import {
   differingMembers,
   graphIn,
@@ -147,7 +147,7 @@ export class GraphRuns {
       if (known) return this.#store.shown(known);
       const carried = readRequest(request);
       if (carried.kind === "declaration" && isControl(carried.declaration.intent))
-        return this.#store.shown(await this.controls.apply(principal, carried));
+        return this.#store.shown(await this.controls.apply(principal, carried, "client", rawOf(request)));
       // What is wrong by itself begins no session.
       graphIn(carried);
       const session = await this.#sessionFor(principal, request);
@@ -172,8 +172,8 @@ export class GraphRuns {
 
   /** Cancels a run, or some of its actions. */
   async cancel(principal: Principal, id: string, actions?: readonly string[]): Promise<ProjectedRun> {
-    return translated(async () =>
-      this.#store.shown(await this.controls.cancel(await this.#store.expect(principal, id), actions)),
+    return this.#control(principal, id, (run) =>
+      this.controls.cancel(run, { principal, through: "client" }, actions),
     );
   }
 
@@ -181,16 +181,10 @@ export class GraphRuns {
   async decide(
     principal: Principal,
     id: string,
-    {
-      action,
-      decision,
-    }: { action: string; decision: "retry" | "continue" | "abort"; note?: string | undefined },
+    { action, note, ...asked }: RunDecision & { readonly note?: string | undefined },
   ): Promise<ProjectedRun> {
-    return translated(async () =>
-      this.#store.shown(
-        await this.controls.decide(await this.#store.expect(principal, id), action, decision),
-      ),
-    );
+    const author = { principal, through: "client", note } as const;
+    return this.#control(principal, id, (run) => this.controls.decide(run, { action, ...asked }, author));
   }
 
   /** A stored output of a run, or a part of it, without secrets. */
@@ -214,7 +208,7 @@ export class GraphRuns {
     const place = { run_id: origin.run_id ?? newRunId(), tenant: session.tenant, principal };
     const graph = { ...declared, actions: await this.#references.inherit(place, declared.actions) };
     const run = this.#store.make({
-      ...{ ...place, session: session.id, graph },
+      ...{ ...place, session: session.id, chain: chainOf(session), graph },
       ...{ declaration, carrier, violations, context, request, started_at: now() },
     });
     const release = this.#store.reserve(run);
@@ -270,7 +264,7 @@ export class GraphRuns {
     for (const run of this.#orchestrator.underWay) {
       const isOwn = tenant === undefined || run.declared.tenant === tenant;
       if (isOwn && sessions.includes(run.declared.session))
-        this.#orchestrator.cancel(run).catch(this.#options.onError);
+        this.controls.end(run, "its session has ended").catch(this.#options.onError);
     }
   }
 
@@ -315,6 +309,10 @@ export class GraphRuns {
     await this.#store.flush().catch(this.#options.onError);
     await this.#executors.close();
     await Promise.allSettled([...this.#store.active.values()].flatMap((run) => [...run.writing]));
+  }
+
+  #control(principal: Principal, id: string, control: (run: GraphRun) => Promise<GraphRun>) {
+    return translated(async () => this.#store.shown(await control(await this.#store.expect(principal, id))));
   }
 
   /** The run that an earlier request of the same id started. */

@@ -2,6 +2,7 @@ import type { ClientTool, Declared, DeclaringMessage, ProtocolService } from "@r
 import {
   type Carried,
   carrierTool,
+  controlText,
   countMessage,
   expandText,
   NO_COMPLIANCE,
@@ -201,7 +202,7 @@ export class Protocol {
       if (named?.declared.session !== session.id)
         throw new ProtocolError("reference", `this session has no run ${run_id}`);
     }
-    const run = await runs.controls.apply(principal, { ...carried, declaration });
+    const run = await runs.controls.apply(principal, { ...carried, declaration }, "model", carried.raw);
     // It is shown again as it stands then.
     await this.#add(session, { kind: "run", run: run.id });
     return this.#wait(run, signal);
@@ -235,7 +236,8 @@ export class Protocol {
     try {
       await runs.decisionPoint(run, signal);
     } catch (error) {
-      if (!run.graph.isDurable && !run.isOver) await runs.controls.cancel(run);
+      if (!run.graph.isDurable && !run.isOver)
+        await runs.controls.end(run, "the turn that declared it has ended");
       throw error;
     }
     return { kind: "again" };
@@ -254,9 +256,10 @@ export class Protocol {
         ? `Decide about ${undecided.id} of ${run.id}: retry, continue or abort.`
         : undefined;
     const { declared, graph, reason, id } = run;
+    const controls = declared.controls?.filter(({ through }) => through !== "model").map(controlText);
     return {
       kind: "run",
-      ...{ run: id, graph, status, reason, declaration: declared.declaration },
+      ...{ run: id, graph, status, reason, declaration: declared.declaration, controls },
       states: await this.#options.runs.statesWithOutputs(run),
       isCarrier: declared.carrier === "native" || declared.carrier === "recovered",
       ...(next !== undefined && { next }),

@@ -1,4 +1,16 @@
-import { type EngineEnd, type JournaledRun, type RunJournal, StoreJournal } from "@reins/graph";
+import { createHash } from "node:crypto";
+import {
+  CONTROL,
+  type Control,
+  type ControlOrigin,
+  type EngineEnd,
+  type JournaledRun,
+  type ProjectedControl,
+  projectControl,
+  type RunJournal,
+  StoreJournal,
+  sentNumber,
+} from "@reins/graph";
 import { errorMessage, exponentialBackoff, sleep, systemClock } from "@reins/kit";
 import type { Draft } from "@reins/ledger";
 import { type Change, StoreError } from "@reins/store";
@@ -25,6 +37,8 @@ export interface RecordedJournalOptions<Result> {
   readonly ending?: (run: string, end: EngineEnd<Result>) => Promise<RunTransition>;
   /** What a value changes that reopens a run. Rejects where the run is not reopened by it. */
   readonly reopening?: (run: string, value: unknown) => Promise<RunTransition>;
+  /** Called when a control is stored and recorded, with its number; a cancel of the run has none. */
+  readonly onControl?: (run: string, control: ProjectedControl, number: number | undefined) => void;
 }
 
 const AGAIN = { firstMs: 250, mostMs: 5_000 };
@@ -39,6 +53,8 @@ export class RecordedJournal<Input, Result>
 {
   readonly #options: RecordedJournalOptions<Result>;
   readonly #drafts = new Map<string, readonly Draft[]>();
+  /** Who cancels runs, until that is being stored. */
+  readonly #cancels = new Map<string, ControlOrigin | undefined>();
   /** Settles when the write that a run waits for is over. */
   readonly #waiting = new Map<string, Promise<void>>();
 
@@ -52,6 +68,17 @@ export class RecordedJournal<Input, Result>
     this.#drafts.set(`${run}/${name}`, drafts);
   }
 
+  /** Cancels a run, and has recorded who does: of several at the same time, the first. */
+  async cancelingBy(run: string, origin: ControlOrigin, cancel: () => Promise<unknown>): Promise<void> {
+    const isFirst = !this.#cancels.has(run);
+    if (isFirst) this.#cancels.set(run, origin);
+    try {
+      await cancel();
+    } finally {
+      if (isFirst) this.#cancels.delete(run);
+    }
+  }
+
   override async append(
     run: string,
     name: string,
@@ -63,7 +90,9 @@ export class RecordedJournal<Input, Result>
     const drafts = this.#drafts.get(key);
     const durable = how.durable && isDurable(run);
     this.#drafts.delete(key);
+    const control = controlIn(name, value);
     await this.#untilStored(run, async () => {
+      if (control) return this.#commit(run, [this.entry(run, name, value)], control, durable);
       if (drafts) await harness.record(drafts, { with: [this.entry(run, name, value)], durable });
       else if (how.durable === durable) await super.append(run, name, value, how);
       else await harness.store.commit([this.entry(run, name, value)], { durable });
@@ -82,17 +111,41 @@ export class RecordedJournal<Input, Result>
 
   override async end(run: string, end: EngineEnd<Result>): Promise<void> {
     const transition = await this.#options.ending?.(run, end);
-    await this.#change([this.ending(run, end)], transition, (commit) => this.#untilStored(run, commit));
+    const changes = () => [this.ending(run, end), ...(transition?.changes() ?? [])];
+    await this.#change(transition, () =>
+      this.#untilStored(run, () => this.#commit(run, changes(), undefined)),
+    );
   }
 
   override async reopen(run: string, name: string, value: unknown): Promise<void> {
     const transition = await this.#options.reopening?.(run, value);
     // Where there is no room it is refused, as a new run is.
-    await this.#change(this.reopening(run, name, value), transition, (commit) => commit());
+    const changes = () => [...this.reopening(run, name, value), ...(transition?.changes() ?? [])];
+    await this.#change(transition, () => this.#commit(run, changes(), controlIn(name, value)));
   }
 
   override cancel(run: string): Promise<void> {
-    return this.#untilStored(run, () => super.cancel(run));
+    const origin = this.#cancels.get(run);
+    if (origin) this.#cancels.set(run, undefined);
+    return this.#untilStored(run, () => this.#commit(run, [this.canceling(run)], origin && { origin }));
+  }
+
+  /** Stores changes, in one commit with what the ledger says of a control. */
+  async #commit(
+    run: string,
+    changes: readonly Change<unknown>[],
+    sent: SentControl | undefined,
+    durable = true,
+  ): Promise<void> {
+    const { harness, onControl } = this.#options;
+    if (!sent) return void (await harness.store.commit(changes, { durable }));
+    const control = projectControl(sent.control, sent.origin);
+    const { entries } = await harness.record([controlDraft(run, control, sent.origin)], {
+      with: changes,
+      durable,
+    });
+    const [{ cid: entry } = {}] = entries;
+    onControl?.(run, { ...control, ...(entry !== undefined && { entry }) }, sent.number);
   }
 
   /** Does something about a run that stores what came of it, again and again where there is no room for that. */
@@ -134,15 +187,9 @@ export class RecordedJournal<Input, Result>
     }
   }
 
-  async #change(
-    changes: readonly Change<unknown>[],
-    transition: RunTransition | undefined,
-    store: (commit: () => Promise<void>) => Promise<void>,
-  ): Promise<void> {
+  async #change(transition: RunTransition | undefined, store: () => Promise<void>): Promise<void> {
     try {
-      await store(async () => {
-        await this.#options.harness.store.commit([...changes, ...(transition?.changes() ?? [])]);
-      });
+      await store();
     } catch (error) {
       transition?.undo();
       throw error;
@@ -166,6 +213,47 @@ export class RecordedJournal<Input, Result>
       }
     }
   }
+}
+
+/** What was sent to a run to change it; a cancel of the run is no value. */
+interface SentControl {
+  readonly control?: Control | undefined;
+  readonly origin: ControlOrigin;
+  readonly number?: number | undefined;
+}
+
+/** The control that a journal has under a name, with who sent it. */
+export function controlIn(name: string, value: unknown): SentControl | undefined {
+  const number = sentNumber(name, CONTROL);
+  if (number === undefined) return undefined;
+  // Controls are sent by `sendControl` alone.
+  const control = value as Control;
+  return control.origin && { control, origin: control.origin, number };
+}
+
+/** What a control of each kind is in the ledger. */
+const CHANGES = { cancel: "run_canceled", decide: "run_decided", revise: "run_revised" } as const;
+
+/** The entry of what was changed in a run, in the chain of its session. */
+function controlDraft(
+  key: string,
+  { kind, declaration, ...shown }: ProjectedControl,
+  { by, session, chain }: ControlOrigin,
+): Draft {
+  const change = CHANGES[kind];
+  const run_id = key.slice(key.lastIndexOf("/") + 1);
+  const digest = declaration && createHash("sha256").update(declaration).digest("hex");
+  return {
+    quality: "session_lifecycle",
+    actor: by,
+    target: session ?? run_id,
+    ...(chain !== undefined && { entity_id: chain }),
+    tags: [change, `run:${run_id}`],
+    payload: {
+      ...{ change, run_id, ...shown },
+      ...(declaration !== undefined && { declaration: { digest, size: Buffer.byteLength(declaration) } }),
+    },
+  };
 }
 
 function waitingFor(error: unknown): string {

@@ -1,5 +1,13 @@
-import { type Carried, type Graph, graphOfDeclaration, MOST_ACTIONS, ProtocolError } from "@reins/graph";
-import type { Principal } from "@reins/supervisor";
+import {
+  type Carried,
+  type ControlOrigin,
+  type Graph,
+  graphOfDeclaration,
+  MOST_ACTIONS,
+  ProtocolError,
+} from "@reins/graph";
+import { SYSTEM } from "@reins/ledger";
+import { actorOf, type Principal } from "@reins/supervisor";
 import { GraphRun } from "./graph-run.ts";
 import type { ActionPreparation } from "./prepare-action.ts";
 import type { References } from "./references.ts";
@@ -13,6 +21,22 @@ export interface RunControlsOptions {
   readonly references: References;
 }
 
+/** What becomes of an action. */
+export interface RunDecision {
+  readonly action: string;
+  readonly decision: "retry" | "continue" | "abort";
+}
+
+/** Who changes a run, and with which words. */
+interface ControlAuthor {
+  /** Who it is; absent for the runtime itself. */
+  readonly principal?: Principal | undefined;
+  readonly through: ControlOrigin["through"];
+  readonly note?: string | undefined;
+  /** What declares it, as it was written. */
+  readonly declaration?: string | undefined;
+}
+
 /** What a person or a model does about a run that there is: cancels it, decides, or revises it. */
 export class RunControls {
   readonly #options: RunControlsOptions;
@@ -21,24 +45,28 @@ export class RunControls {
     this.#options = options;
   }
 
-  /** Applies a declaration about a run that a principal may see. */
+  /** Applies a declaration about a run that a principal may see; it is kept as it was written. */
   async apply(
     principal: Principal,
     { declaration, sections }: Pick<Extract<Carried, { kind: "declaration" }>, "declaration" | "sections">,
+    through: ControlAuthor["through"],
+    written: string,
   ): Promise<GraphRun> {
     const { store } = this.#options;
+    const author = { principal, through, declaration: written };
     switch (declaration.intent) {
       case "cancel": {
         const { run_id, actions } = declaration.payload;
-        return this.cancel(await store.expect(principal, run_id), actions);
+        return this.cancel(await store.expect(principal, run_id), author, actions);
       }
       case "decide": {
-        const { run_id, action_id, decision } = declaration.payload;
-        return this.decide(await store.expect(principal, run_id), action_id, decision);
+        const { run_id, action_id: action, decision, note } = declaration.payload;
+        const run = await store.expect(principal, run_id);
+        return this.decide(run, { action, decision }, { ...author, note });
       }
       case "revise": {
         const run = await store.expect(principal, declaration.payload.run_id);
-        return this.revise(run, graphOfDeclaration(declaration, sections, run.kept));
+        return this.revise(run, graphOfDeclaration(declaration, sections, run.kept), author);
       }
       default:
         throw new ProtocolError("malformed", `the intent ${declaration.intent} starts no run`);
@@ -46,19 +74,25 @@ export class RunControls {
   }
 
   /** Cancels a run, or some of its actions. */
-  async cancel(run: GraphRun, actions?: readonly string[]): Promise<GraphRun> {
+  async cancel(run: GraphRun, author: ControlAuthor, actions?: readonly string[]): Promise<GraphRun> {
     const { orchestrator } = this.#options;
+    const origin = originOf(run, author);
     if (run.isOver) throw new ProtocolError("state", `the run ${run.id} is over`);
     if (actions && actions.length > 0) {
       for (const id of actions)
         if (!run.action(id)) throw new ProtocolError("state", `run ${run.id} has no action ${id}`);
-      return orchestrator.send(run, { kind: "cancel", actions, reason: "it was canceled" });
+      return orchestrator.send(run, { kind: "cancel", actions, reason: "it was canceled", origin });
     }
-    return orchestrator.cancel(run);
+    return orchestrator.cancel(run, origin);
+  }
+
+  /** Cancels a run for the runtime. */
+  async end(run: GraphRun, note: string): Promise<void> {
+    await this.#options.orchestrator.cancel(run, originOf(run, { through: "runtime", note }));
   }
 
   /** Decides what becomes of an action that failed or was blocked. It answers no approval. */
-  async decide(run: GraphRun, action: string, decision: "retry" | "continue" | "abort"): Promise<GraphRun> {
+  async decide(run: GraphRun, { action, decision }: RunDecision, author: ControlAuthor): Promise<GraphRun> {
     const status = run.states.get(action)?.status;
     if (!run.action(action)) throw new ProtocolError("state", `run ${run.id} has no action ${action}`);
     if (status !== "failed" && status !== "blocked")
@@ -75,11 +109,12 @@ export class RunControls {
         `a person did not agree to ${action}: no decision passes over that; a revision can replace it`,
       );
     const attempts = run.states.get(action)?.attempts;
-    return this.#options.orchestrator.send(run, { kind: "decide", action, decision, attempts });
+    const origin = originOf(run, author);
+    return this.#options.orchestrator.send(run, { kind: "decide", action, decision, attempts, origin });
   }
 
   /** Replaces the actions of a run that are neither running nor completed. One that failed or is blocked continues. */
-  async revise(run: GraphRun, graph: Graph): Promise<GraphRun> {
+  async revise(run: GraphRun, graph: Graph, author: ControlAuthor): Promise<GraphRun> {
     const { references, preparation, orchestrator } = this.#options;
     const { status } = run.standing;
     if (run.isOver && status !== "failed" && status !== "blocked")
@@ -93,6 +128,16 @@ export class RunControls {
     const actions = together.slice(known.length);
     const revised = new GraphRun({ ...run.declared, graph: all }, () => undefined);
     await preparation.validate(revised, actions);
-    return orchestrator.send(run, { kind: "revise", graph: { ...graph, actions, sections } });
+    const origin = originOf(run, author);
+    return orchestrator.send(run, { kind: "revise", graph: { ...graph, actions, sections }, origin });
   }
+}
+
+/** Who changes a run, as that is stored and recorded. */
+function originOf(
+  { declared: { session, chain } }: GraphRun,
+  { principal, ...said }: ControlAuthor,
+): ControlOrigin {
+  const by = principal ? actorOf(principal) : SYSTEM;
+  return { at: new Date().toISOString(), by, ...said, session, chain };
 }

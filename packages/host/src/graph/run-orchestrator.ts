@@ -1,10 +1,12 @@
 import {
   type AttemptRequest,
   type Control,
+  type ControlOrigin,
   type EngineEnd,
   hasEnded,
   JournalEngine,
   ProtocolError,
+  projectControl,
   type RunEngine,
   type RunResult,
   type RunScope,
@@ -19,7 +21,7 @@ import type { ActionCall, PerformedAction } from "./executor.ts";
 import { type GraphRun, runKey } from "./graph-run.ts";
 import { allowedName, attemptAction, type EarlierAttempt, performedName } from "./perform-action.ts";
 import { type ActionPreparation, CHILD } from "./prepare-action.ts";
-import { RecordedJournal, type RunTransition } from "./recorded-journal.ts";
+import { controlIn, RecordedJournal, type RunTransition } from "./recorded-journal.ts";
 import type { RunStore } from "./run-store.ts";
 import type { SealedArtifacts } from "./sealed-artifacts.ts";
 import type { RunDisplay } from "./show-run.ts";
@@ -89,6 +91,7 @@ export class RunOrchestrator {
       isDurable: (run) => store.active.get(run)?.graph.isDurable ?? true,
       ending: (run, end) => this.#ending(run, end),
       reopening: (run) => this.#reopening(run),
+      onControl: (run, ...control) => (store.active.get(run) ?? store.pinned(run))?.control(...control),
     });
     const orchestrate = (key: RunKey, scope: RunScope) => this.#orchestrate(key, scope);
     this.#journal = journal;
@@ -135,11 +138,11 @@ export class RunOrchestrator {
   }
 
   /** Cancels a run; resolves when it is over. One that is about to be ends as it does. */
-  async cancel(run: GraphRun): Promise<GraphRun> {
+  async cancel(run: GraphRun, origin: ControlOrigin): Promise<GraphRun> {
     await this.#beginning.get(run.key);
     const current = this.#options.store.active.get(run.key) ?? run;
     const engine = this.#engineOf(current);
-    await engine.cancel(run.key);
+    await this.#journal.cancelingBy(run.key, origin, () => engine.cancel(run.key));
     await engine.ended(run.key).catch(() => undefined);
     // One that was about to continue was read before it did.
     const { tenant } = current.declared;
@@ -237,6 +240,11 @@ export class RunOrchestrator {
     const earlier = (await this.#journal.load(run.key))?.entries ?? new Map<string, unknown>();
     // The parts of an attempt are in its result, too.
     const results = [...earlier].filter(([name]) => !/^(?:part|performed)\/.+\//.test(name));
+    // What an earlier process stored of them in the journal alone.
+    for (const [name, value] of earlier) {
+      const sent = controlIn(name, value);
+      if (sent) run.control(projectControl(sent.control, sent.origin), sent.number);
+    }
     const kept = { size: results.reduce<number>((sum, [, value]) => sum + sizeOf(value), 0) };
     run.children.load(earlier);
     await this.#register(run);

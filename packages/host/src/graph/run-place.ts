@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { AgentEntry, Catalogue } from "@reins/agents";
-import type { Harness, Principal, Workspace } from "@reins/supervisor";
+import { type Harness, type Principal, sessionKey, type Workspace } from "@reins/supervisor";
 import { NATIVE } from "../control/agent-profile.ts";
 import { mutationScopeIn, stricterScope } from "../control/mutation-scope.ts";
 import type { AskableScope, ControlContext } from "../control/scope.ts";
 import type { AgentHost } from "../hosting/agent-host.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { Session } from "../sessions/session.ts";
+import type { SessionRecord } from "../sessions/session-record.ts";
 import type { DeclaredRun, GraphRun } from "./graph-run.ts";
 
 /** Where the actions of a run are decided and performed: in its session, whether or not its agent runs. */
@@ -23,6 +24,11 @@ export interface RunPlacesOptions {
   readonly hub: () => Promise<Hub>;
   readonly host: () => AgentHost;
   readonly onError: (error: unknown) => void;
+}
+
+/** The chain of a session in the ledger. */
+export function chainOf({ id: session, tenant, agent, key: session_key }: SessionRecord): string {
+  return sessionKey({ agent, tenant, session, session_key });
 }
 
 /** The id of the agent whose tools Reins performs for graphs. */

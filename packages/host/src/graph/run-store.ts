@@ -83,8 +83,8 @@ export class RunStore {
 
   /** The change that stores how a run stands, in a commit of the caller. */
   changeOf(run: GraphRun): Change<undefined> {
-    const { tenant, run_id, revised } = run.declared;
-    const declared = revised ? this.#sealed(run, "declared") : null;
+    const { tenant, run_id, revised, controls } = run.declared;
+    const declared = revised || controls ? this.#sealed(run, "declared") : null;
     const { ended_at: endedAt = null } = run.progress;
     const state = this.#sealed(run, "state");
     return change(declaredRunTables, "update", { tenant, run: run_id, state, endedAt, declared });

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { graphOperations, type RunGraph } from "@reins/api";
 import {
   CARRIER_TOOL,
+  controlText,
   type Graph,
   graphOfCalls,
   graphOfDeclaration,
@@ -139,7 +140,7 @@ const decideCommand = operationCommand({
     id: RUN,
     action: ["<action>", "the action"],
     decision: ["<decision>", "retry, continue without it, or abort"],
-    note: ["--note <text>", "a note"],
+    note: ["--note <text>", "a note for the model and the record"],
   },
   output: (run) => ({ text: () => describeRun(run) }),
   advice: ADVICE,
@@ -200,7 +201,7 @@ function describeDeclared({ title, actions, isPlan, isDurable }: Graph): string 
 
 /** The state of a run, one action per line. */
 export function describeRun(run: RunGraph): string {
-  const { run_id, title, status, status_reason, waits_for, session_id, actions } = run;
+  const { run_id, title, status, status_reason, waits_for, session_id, actions, controls } = run;
   const rows = actions.map(({ id, status: stands, executor: { type = "any", target }, ...action }) => {
     const why = action.status_reason ?? action.approval ?? action.result_summary ?? "";
     const shown = stands === "completed" ? (action.result_summary ?? "") : why;
@@ -212,7 +213,8 @@ export function describeRun(run: RunGraph): string {
     ...(status_reason === undefined ? [] : [printableLine(status_reason)]),
     `session ${session_id}`,
   ];
-  return `${lines.join("\n")}\n${table(rows, screenWidth())}`;
+  const changes = controls.map((control) => printableLine(`${control.at}  ${controlText(control)}`));
+  return `${lines.join("\n")}\n${table(rows, screenWidth())}${changes.map((line) => `${line}\n`).join("")}`;
 }
 
 /** What a file declares: a declaration as JSON, or a whole message of a model. */

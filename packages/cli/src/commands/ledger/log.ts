@@ -91,7 +91,11 @@ function changeSummary(payload: Payload): string {
 }
 
 function lifecycleSummary(payload: Payload): string {
-  const { change, cwd } = payload;
+  const { change, cwd, run_id, decision, actions, note } = payload;
+  if (typeof change === "string" && typeof run_id === "string") {
+    const what = Array.isArray(actions) ? ` ${actions.join(", ")} of` : "";
+    return `${change}${before(" ", decision)}${what} ${run_id}${before(": ", note)}`;
+  }
   return typeof change === "string" ? `${change}${before(" in ", cwd)}` : leading(payload, "event");
 }
 

@@ -29,6 +29,26 @@ describe("the head of a run", () => {
     expect(text).toContain("took 1.5 min");
   });
 
+  test("shows who changed it, their words, and a revision as it was written", () => {
+    const by = { at: "2026-01-01T00:00:00.000Z", by: "user:default/ann" };
+    const text = textOf({
+      controls: [
+        {
+          ...{ ...by, kind: "decide", through: "client", actions: ["south"] },
+          ...{ decision: "retry", note: "The ice has melted.", entry: "f".repeat(64) },
+        },
+        { ...by, kind: "revise", through: "model", actions: ["north"], declaration: '{ "as": "written" }' },
+        { ...by, kind: "cancel", through: "client" },
+      ],
+    });
+    expect(text).toContain("user:default/ann decided retry south");
+    expect(text).toContain("The ice has melted.");
+    expect(text).toContain("user:default/ann revised north, as the model declared");
+    expect(text).toContain('{ "as": "written" }');
+    expect(text).toContain("user:default/ann canceled the run");
+    expect(rendered(createElement(RunHead, { graph: everyStatus() }))).not.toContain("Changed");
+  });
+
   test.each([
     ["permission", "Waits for approval of Ask the miller", "/ui/approvals?approval=approval-1"],
     ["input", "Waits for an answer in its conversation", "/ui/sessions/pond"],

@@ -1,8 +1,9 @@
 import type { RunGraph } from "@reins/api";
 import type { ReactNode } from "react";
 import { Badge, StatusBadge } from "../../../design/badge.tsx";
+import { Code } from "../../../design/code.tsx";
 import { Facts, Panel } from "../../../design/layout.tsx";
-import { SessionLink, TextLink } from "../../../design/links.tsx";
+import { EntryLink, SessionLink, TextLink } from "../../../design/links.tsx";
 import { Markdown } from "../../../design/markdown.tsx";
 import { Moment } from "../../../design/moment.tsx";
 import { ProgressBar } from "../../../design/states.tsx";
@@ -55,7 +56,7 @@ export function RunHead({ graph }: { graph: RunGraph }) {
 }
 
 function RunFacts({ graph }: { graph: RunGraph }) {
-  const { title, status_reason, result_summary, violations } = graph;
+  const { title, status_reason, result_summary, violations, controls } = graph;
   return (
     <Facts
       facts={{
@@ -72,8 +73,50 @@ function RunFacts({ graph }: { graph: RunGraph }) {
           </>
         ),
         "Beside the protocol": violations.length > 0 && <LongText text={violations.join("\n")} />,
+        Changed: controls.length > 0 && <Changes controls={controls} />,
       }}
     />
+  );
+}
+
+const CHANGED = { cancel: "canceled", decide: "decided", revise: "revised" } as const;
+
+/** Who changed a run, what they said with it, and a revision as it was written. */
+function Changes({ controls }: { controls: RunGraph["controls"] }) {
+  return (
+    <ol className="flex min-w-0 flex-col gap-1.5">
+      {controls.map(({ kind, at, by, through, actions, decision, note, declaration, entry }, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: they are only added to
+        <li key={index} className="min-w-0">
+          <span>
+            <Moment at={at} />{" "}
+            {visibleLine(
+              [by, CHANGED[kind], decision, actions?.join(", ") ?? "the run"]
+                .filter((word) => word !== undefined)
+                .join(" "),
+            )}
+            {through === "model" && ", as the model declared"}
+            {entry !== undefined && (
+              <>
+                {" · "}
+                <EntryLink cid={entry}>in the ledger</EntryLink>
+              </>
+            )}
+          </span>
+          {note !== undefined && (
+            <div className="border-l-2 border-line-strong pl-2">
+              <LongText text={note} />
+            </div>
+          )}
+          {declaration !== undefined && (
+            <details>
+              <summary className="cursor-pointer text-2xs text-ink-soft">as it was written</summary>
+              <Code text={declaration} className="max-h-72" />
+            </details>
+          )}
+        </li>
+      ))}
+    </ol>
   );
 }
 

@@ -1,0 +1,109 @@
+import { dirname } from "node:path";
+import { actorOf } from "@reins/supervisor";
+import { expect, test } from "vitest";
+import { openGraphHome } from "./fixtures/graph-home.ts";
+
+const passes = (id: string, more: object = {}) => ({
+  ...{ id, executor: { type: "runtime", target: "checkpoint" }, input: {} },
+  ...more,
+});
+const fails = (id: string, more: object = {}) => ({
+  ...{ id, executor: { type: "tool", target: "read_file" }, input: { path: "none.txt" } },
+  ...more,
+});
+
+type Home = Awaited<ReturnType<typeof openGraphHome>>;
+
+/** What the ledger says of the changes of a run, the first first. */
+async function recorded({ harness }: Home, run: string) {
+  const entries = await harness.ledger.read({ tag: `run:${run}`, limit: 100 });
+  return entries.flatMap(({ entry }) => (entry.quality === "session_lifecycle" ? [entry] : []));
+}
+
+test.each([true, false])(
+  "a run (durable: %s) keeps who decided, revised and canceled it, and what they said",
+  async (persist) => {
+    const home = await openGraphHome();
+    const { hosting, principal } = home;
+    const { run_id, session_id } = await home.start(
+      [fails("a", { failure_policy: "ask_model" }), passes("b", { depends_on: ["a"] })],
+      {},
+      { persist },
+    );
+    await expect.poll(async () => (await home.get(run_id)).waits_for).toBe("model");
+    const note = "The file is not needed; go on with \u202egnp.exe";
+    await hosting.graphs.decide(principal, run_id, { action: "a", decision: "retry", note });
+    await expect.poll(async () => (await home.get(run_id)).actions[0]?.attempts).toBe(2);
+    await expect.poll(async () => (await home.get(run_id)).waits_for).toBe("model");
+    const revision = {
+      ...{ type: "agent.protocol", version: "1", intent: "revise", metadata: { spelled: "as it was" } },
+      payload: { run_id, actions: [fails("c", { failure_policy: "ask_model" })] },
+    };
+    await hosting.graphs.start(principal, { declaration: revision });
+    await expect.poll(async () => (await home.get(run_id)).actions.some(({ id }) => id === "c")).toBe(true);
+    await expect.poll(async () => (await home.get(run_id)).waits_for).toBe("model");
+    await hosting.graphs.cancel(principal, run_id, ["c"]);
+    const { controls } = await home.ended(run_id);
+    const by = actorOf(principal);
+    expect(controls).toMatchObject([
+      { kind: "decide", by, through: "client", actions: ["a"], decision: "retry", note },
+      { kind: "revise", by, through: "client", actions: ["c"] },
+      { kind: "cancel", by, through: "client", actions: ["c"] },
+    ]);
+    expect(controls[1]?.declaration).toBe(JSON.stringify(revision, null, 2));
+    const entries = await recorded(home, run_id);
+    expect(entries.map(({ tags, actor, payload }) => [tags[0], actor, Object(payload).note])).toEqual([
+      ["run_decided", by, note],
+      ["run_revised", by, undefined],
+      ["run_canceled", by, undefined],
+    ]);
+    expect(entries.map(({ cid }) => cid)).toEqual(controls.map(({ entry }) => entry));
+    // They stand in the chain of the session, before what came of them.
+    const [first] = await home.harness.ledger.read({ tag: "session_start", limit: 1 });
+    expect(first?.entry.target).toBe(session_id);
+    for (const { entity_id } of entries) expect(entity_id).toBe(first?.entry.entity_id);
+  },
+);
+
+test("a run keeps who canceled it, once, also where several do", async () => {
+  const home = await openGraphHome();
+  const { hosting, principal } = home;
+  const { run_id } = await home.start([passes("a", { requires_approval: true })], {}, { persist: true });
+  await home.pending();
+  await Promise.allSettled([
+    hosting.graphs.cancel(principal, run_id),
+    hosting.graphs.cancel(principal, run_id),
+  ]);
+  const { controls, status } = await home.ended(run_id);
+  expect([status, controls]).toMatchObject(["canceled", [{ kind: "cancel", by: actorOf(principal) }]]);
+  expect((await recorded(home, run_id)).map(({ tags }) => tags[0])).toEqual(["run_canceled"]);
+});
+
+test("a run that ends with its session says so", async () => {
+  const home = await openGraphHome();
+  const { hosting, principal } = home;
+  const { run_id, session_id } = await home.start([passes("a", { requires_approval: true })]);
+  await home.pending();
+  await (await hosting.hub).terminate(principal, session_id);
+  const { controls } = await home.ended(run_id);
+  expect(controls).toMatchObject([
+    { kind: "cancel", by: "reins:system", through: "runtime", note: "its session has ended" },
+  ]);
+});
+
+test("what was changed in a run is known after a restart, and once", async () => {
+  const first = await openGraphHome();
+  const { run_id } = await first.start(
+    [fails("a", { failure_policy: "ask_model" }), passes("b", { requires_approval: true })],
+    {},
+    { persist: true },
+  );
+  await expect.poll(async () => (await first.get(run_id)).actions[0]?.status).toBe("failed");
+  const { graphs } = first.hosting;
+  await graphs.decide(first.principal, run_id, { action: "a", decision: "continue", note: "not needed" });
+  await first.close();
+  const second = await openGraphHome({ folder: dirname(first.home) });
+  const { controls } = await second.get(run_id);
+  expect(controls).toMatchObject([{ kind: "decide", actions: ["a"], note: "not needed" }]);
+  expect(controls).toHaveLength(1);
+});

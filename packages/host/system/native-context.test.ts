@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { call, refuse, reply, type Script, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type NativeTest, openNative } from "./fixtures/native.ts";
@@ -37,6 +39,55 @@ describe("the constitution of the native agent", () => {
     model.play(() => reply(say("Good morning.")));
     await client.prompt(id, "hello again");
     expect(model.requests.at(-1)?.conversation.system).toMatch(HASH);
+  });
+});
+
+describe("instructions to the native agent", () => {
+  const FILES = {
+    "AGENTS.md": "Use tabs.",
+    "packages/AGENTS.md": "Say please.",
+    "packages/a/AGENTS.md": "Test first.",
+    "packages/a/one.ts": "1",
+  };
+  const work = () =>
+    scenes(scene("GO", reply(call("read_file", { path: "packages/a/one.ts" })), reply(say("Done."))));
+
+  async function prompted(rules?: string, isUser = false) {
+    const agent = await openScripted(work(), { ...(rules !== undefined && { rules }), isUser });
+    const own = join(dirname(agent.home), ".config", "reins", "AGENTS.md");
+    for (const [path, text] of Object.entries({ ...FILES, [own]: "Answer in Latin." })) {
+      await mkdir(dirname(resolve(agent.workspace, path)), { recursive: true });
+      await writeFile(resolve(agent.workspace, path), text);
+    }
+    await agent.client.prompt(agent.id, "GO through the packages");
+    const [first, second] = agent.model.requests.map(({ conversation }) => JSON.stringify(conversation));
+    const read = (await agent.entries("policy_verdict"))
+      .filter(({ target }) => target === "read_file")
+      .map(({ payload }) => JSON.stringify(payload));
+    return { own, read, first, second };
+  }
+
+  test("are those of the person, of the workspace and of the folders that it works in, each read after a verdict", async () => {
+    const { own, read, first, second } = await prompted();
+    for (const words of ["Answer in Latin.", "Use tabs."]) expect(first).toContain(words);
+    expect(first).not.toContain("Test first.");
+    for (const words of ["> Test first.", "> Say please."]) expect(second).toContain(words);
+    for (const path of [own, "AGENTS.md", "packages/AGENTS.md", "packages/a/AGENTS.md"])
+      expect(read.filter((payload) => payload.includes(`"${path}"`)).length).toBeGreaterThan(0);
+  });
+
+  test("are not read where a rule blocks it or would ask, nor those of who runs Reins for other users", async () => {
+    const { first, second } = await prompted(`
+tool_rules:
+  - { name: no, condition: { reads: { any: { match: packages/a/AGENTS.md } } }, verdict: blocked }
+  - { name: ask, condition: { reads: { any: { match: packages/AGENTS.md } } }, verdict: ask }
+  - { name: all, condition: {}, verdict: allowed }
+`);
+    expect(first).toContain("Use tabs.");
+    expect(second).not.toMatch(/Test first|Say please/);
+    const { first: others } = await prompted(undefined, true);
+    expect(others).toContain("Use tabs.");
+    expect(others).not.toContain("Latin");
   });
 });
 

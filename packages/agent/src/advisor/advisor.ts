@@ -90,6 +90,8 @@ export interface AdvisorOptions {
   readonly constitution?: () => string | Promise<string>;
   /** Decides which paths of a workspace perception may read. */
   readonly mayRead?: (workspace: string, call: ControlCall) => MayRead;
+  /** The file of the person's own instructions to all agents, by its absolute path. */
+  readonly ownInstructions?: string | undefined;
   readonly presence?: Partial<typeof PRESENCE>;
   readonly patience?: Partial<typeof PATIENCE>;
   readonly idle?: Partial<IdleRules>;
@@ -126,7 +128,8 @@ export class Advisor implements ControlPort {
       },
       async context_perception(payload, call) {
         const { workspace } = payload.context;
-        return { decision: "allow", injected_context: await perceive(payload, mayRead?.(workspace, call)) };
+        const seen = await perceive(payload, mayRead?.(workspace, call), options.ownInstructions);
+        return { decision: "allow", injected_context: seen };
       },
       async memory_recall({ query, max_results: limit, working_directory: workspace }) {
         const found = (await memory?.recall({ query, limit, workspace })) ?? [];

@@ -18,7 +18,7 @@ async function project(files: Readonly<Record<string, string>>): Promise<string>
 
 type Payload = DecisionEvents["context_perception"]["payload"];
 
-function look(root: string, more: Partial<Payload> = {}, mayRead?: MayRead) {
+function look(root: string, more: Partial<Payload> = {}, mayRead?: MayRead, own?: string) {
   const payload: Payload = {
     session_id: "s",
     intent: "understand",
@@ -26,7 +26,7 @@ function look(root: string, more: Partial<Payload> = {}, mayRead?: MayRead) {
     context: { workspace: root, query: "what is this?" },
     ...more,
   };
-  return perceive(payload, mayRead);
+  return perceive(payload, mayRead, own);
 }
 
 const contents = (facts: readonly { content: string }[]) => facts.map(({ content }) => content);
@@ -114,6 +114,62 @@ describe("perception of a workspace", () => {
     const seen = await look(root, {}, (path) => path !== "AGENTS.md");
     expect(JSON.stringify(seen)).not.toMatch(/launch code|stolen|private rules/);
     expect(seen.project_summary?.project_name).toBe("x");
+  });
+
+  test("quotes the instructions of every folder on the way to the target, the nearest first, each if it may be read", async () => {
+    const root = await project({
+      "AGENTS.md": "of all",
+      "packages/AGENTS.md": "of packages",
+      "packages/a/AGENTS.md": "of a",
+      "packages/a/b.ts": "",
+      "packages/c/AGENTS.md": "of c",
+    });
+    const target = { location: { path: "packages/a/b.ts", location_type: "file" } } as const;
+    const paths = async (mayRead?: MayRead, more: Partial<Payload> = { target }) =>
+      (await look(root, more, mayRead)).file_contents?.map(({ path }) => path);
+    const all = ["packages/a/AGENTS.md", "packages/AGENTS.md", "AGENTS.md"];
+    expect(await paths()).toEqual(all);
+    expect(
+      await paths(undefined, {
+        target: { location: { path: `${root}/packages/a/b.ts`, location_type: "file" } },
+      }),
+    ).toEqual(all);
+    expect(await paths((path) => path !== "packages/AGENTS.md")).toEqual([
+      "packages/a/AGENTS.md",
+      "AGENTS.md",
+    ]);
+    expect(
+      await paths(undefined, { target, constraints: { max_results: 12, max_context_length: 5 } }),
+    ).toEqual(["packages/a/AGENTS.md"]);
+    const beside = { target: { location: { path: "../x/y", location_type: "file" } } } as const;
+    expect(await paths(undefined, beside)).toEqual(["AGENTS.md"]);
+  });
+
+  test("quotes the person's own instructions, if they may be read, and follows no link from them", async () => {
+    const home = await project({
+      "reins/AGENTS.md": "answer in Latin",
+      "elsewhere/secret": "the launch code",
+    });
+    const root = await project({ "AGENTS.md": "use tabs" });
+    const own = join(home, "reins/AGENTS.md");
+    const asked: string[] = [];
+    const quoted = async (isAllowed: boolean) => {
+      const mayRead: MayRead = (path) => {
+        asked.push(path);
+        return isAllowed || path !== own;
+      };
+      const seen = await look(root, {}, mayRead, own);
+      return seen.file_contents?.map(({ path, snippet }) => [path, snippet]);
+    };
+    expect(await quoted(true)).toEqual([
+      [own, "answer in Latin"],
+      ["AGENTS.md", "use tabs"],
+    ]);
+    expect(await quoted(false)).toEqual([["AGENTS.md", "use tabs"]]);
+    expect(asked).toContain(own);
+    await rm(own);
+    await symlink(join(home, "elsewhere/secret"), own);
+    expect(await quoted(true)).toEqual([["AGENTS.md", "use tabs"]]);
   });
 
   test("reports whether the named path exists", async () => {

@@ -1,13 +1,8 @@
 import { basename } from "node:path";
 import { membersOf, parseObject } from "@reins/acp";
 import { searchItems } from "@reins/bridge";
-import type {
-  DecisionEvents,
-  Fact,
-  FileSnippet,
-  InjectedContext,
-  ProjectSummary,
-} from "../control/events.ts";
+import type { DecisionEvents, Fact, InjectedContext, ProjectSummary } from "../control/events.ts";
+import { isGuide, readGuides, readNested, readOwn } from "../files/guides.ts";
 import { MAX_NAMES, type MayRead, ReadableFolder } from "../files/workspace-files.ts";
 
 const MAX_BYTES = 64 * 1024;
@@ -28,25 +23,21 @@ const MANIFESTS: readonly (readonly [file: string, language: string, name?: RegE
   ["Makefile", ""],
 ];
 
-/** A file that explains a project, the length that is quoted and its relevance. */
-const GUIDES: readonly (readonly [file: RegExp, characters: number, weight: number])[] = [
-  [/^agents\.md$/i, 4_000, 1],
-  [/^claude\.md$/i, 3_000, 0.9],
-  [/^readme(\.\w+)?$/i, 2_000, 0.8],
-  [/^contributing(\.\w+)?$/i, 1_500, 0.5],
-  [/^architecture(\.\w+)?$/i, 1_500, 0.5],
-];
-
-/** Describes a workspace by its guides, manifests and git state, the most relevant first and within the limits. */
+/** Describes a workspace by instructions and guides, manifests and git state, within the limits. `own` is the person's file. */
 export async function perceive(
   { target, context, constraints }: DecisionEvents["context_perception"]["payload"],
   mayRead: MayRead = () => true,
+  own?: string,
 ): Promise<InjectedContext> {
   const folder = new ReadableFolder(context.workspace, mayRead);
   const names = await folder.list(".");
   const path = "location" in target ? target.location.path : ".";
   const [guides, manifests, state, git] = await Promise.all([
-    Promise.all(GUIDES.map((guide) => readGuide(folder, names, guide))),
+    Promise.all([
+      own === undefined ? [] : readOwn(own, mayRead),
+      readNested(folder, context.workspace, path),
+      readGuides(folder, names),
+    ]),
     Promise.all(MANIFESTS.filter(([file]) => names.includes(file)).map((one) => readManifest(folder, one))),
     pathState(folder, path),
     mayHaveGit(names) ? gitState(folder) : [],
@@ -88,17 +79,6 @@ async function readManifest(folder: ReadableFolder, [file, language, pattern]: (
   return { file, language, name: typeof name === "string" ? name.trim() : "", facts };
 }
 
-async function readGuide(
-  folder: ReadableFolder,
-  names: readonly string[],
-  [file, characters, relevance_score]: (typeof GUIDES)[number],
-): Promise<readonly FileSnippet[]> {
-  const path = names.find((name) => file.test(name));
-  const text = path === undefined ? "" : ((await folder.read(path, characters * 4))?.trim() ?? "");
-  const snippet = text.length > characters ? `${text.slice(0, characters)}\n…` : text;
-  return path === undefined || text === "" ? [] : [{ path, snippet, relevance_score }];
-}
-
 /** Whether a folder may be a git repository, by its names; they are incomplete where it has many, or may not be listed. */
 function mayHaveGit(names: readonly string[]): boolean {
   return names.length === 0 || names.length >= MAX_NAMES || names.some((name) => GIT.test(name));
@@ -136,7 +116,7 @@ function summary(path: string, names: readonly string[], manifests: readonly Man
   const visible = names.filter((name) => !name.startsWith("."));
   const folders = visible.filter((name) => name.endsWith("/"));
   const files = visible.filter((name) => !name.endsWith("/"));
-  const guides = files.filter((name) => GUIDES.some(([file]) => file.test(name)));
+  const guides = files.filter(isGuide);
   const languages = new Set(manifests.map(({ language }) => language).filter((language) => language !== ""));
   const list = `${folders.slice(0, 15).join(" ")}${folders.length > 15 ? " and more" : ""}`;
   const structure = `${folders.length} folders${list === "" ? "" : ` (${list})`} and ${files.length} files`;

@@ -8,6 +8,8 @@ import type {
   PerceptionTarget,
   PlanningStrategy,
 } from "../control/events.ts";
+import { isNested } from "../files/guides.ts";
+import { briefText } from "./prompt-text.ts";
 import type { Turn } from "./turn.ts";
 
 /** What is known before the model is asked. */
@@ -61,7 +63,7 @@ const STRATEGIES: readonly PlanningStrategy[] = [
 ];
 const MAX_FACTS = 8;
 const MAX_SNIPPETS = 12;
-const MAX_CONTEXT = 8_000;
+const MAX_CONTEXT = 16_000;
 /** The most refinements of a perception. */
 const REFINEMENTS = 2;
 const MAX_TASK = 8_000;
@@ -161,6 +163,33 @@ async function perceive(
     target = decision.refined_target ?? target;
   }
   return undefined;
+}
+
+/** The most folders that are looked at for instructions after one step. */
+const MAX_FOLDERS = 8;
+
+/** The instructions of the folders in which files were used, as context for the next request; those that it has are left out. */
+export async function instructionsOfUsed(turn: Turn): Promise<string> {
+  const { sessionId, toolContext } = turn.setting;
+  const folders = (await turn.takeUsed()).slice(0, MAX_FOLDERS);
+  const found = await Promise.all(
+    folders.map((path) =>
+      advice(turn, () =>
+        turn.ask("context_perception", {
+          session_id: sessionId,
+          intent: "retrieve",
+          target: { location: { path, location_type: "folder" } },
+          context: { workspace: toolContext.roots.cwd },
+          constraints: { max_results: MAX_SNIPPETS, max_context_length: MAX_CONTEXT, include_sources: true },
+        }),
+      ),
+    ),
+  );
+  const snippets = found.flatMap((decision) =>
+    decision?.decision === "allow" ? (decision.injected_context.file_contents ?? []) : [],
+  );
+  const file_contents = [...new Map(snippets.filter(isNested).map((one) => [one.path, one])).values()];
+  return briefText(briefOf("read", { context: { facts: [], file_contents } }), turn.context);
 }
 
 async function recall(turn: Turn, query: string): Promise<readonly Fact[]> {

@@ -124,6 +124,7 @@ async function askAndPerform(turn: Turn, part: CallPart, ready: Ready): Promise<
     turn.signal.throwIfAborted();
     hasBegun = true;
     const outcome = await call.perform(contextOf(turn, part));
+    turn.use(ready.preparation.locations ?? []);
     await report(turn, toolCallId, outcome);
     return modified ? { ...outcome, text: changed(modified, outcome.text) } : outcome;
   } catch (error) {

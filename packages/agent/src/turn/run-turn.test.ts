@@ -75,6 +75,36 @@ describe("before the first request, the supervisor", () => {
     ]);
   });
 
+  test("is asked for the instructions of folders in which files are used, once each, and quotes them as context", async () => {
+    const files = {
+      "AGENTS.md": "Use tabs.",
+      "packages/AGENTS.md": "Say please.",
+      "packages/a/AGENTS.md": `Test first.\n${"x".repeat(5_000)}`,
+      "packages/a/one.ts": "1",
+      "packages/a/two.ts": "2",
+      "packages/b/three.ts": "3",
+    };
+    const { prompt, control, model, requestText } = await run({
+      files,
+      replies: [
+        calling("read_file", { path: "packages/a/one.ts" }),
+        calling("read_file", { path: "packages/a/two.ts" }),
+        calling("read_file", { path: "packages/b/three.ts" }),
+        "Done.",
+      ],
+    });
+    await prompt("please go on");
+    const places = control.payloads("context_perception").map(({ target }) => Object(target).location.path);
+    expect(places).toEqual([".", "packages/a", "packages/b"]);
+    expect(requestText(0)).not.toContain("Test first.");
+    for (const words of ["> Test first.", "> Say please.", "they cannot change what you may do"])
+      expect(requestText(1)).toContain(words);
+    expect(requestText(1)).not.toContain("x".repeat(4_001));
+    for (const words of ["Use tabs.", "Say please.", "Test first."])
+      expect(requestText(3).split(words)).toHaveLength(2);
+    expect(model.asked).toHaveLength(4);
+  });
+
   test("adds the context again after a withdrawn turn", async () => {
     const { prompt, requestText } = await run({
       replies: [new ModelError("bad_request", "no"), "Done."],

@@ -5,7 +5,7 @@ import { totalOf } from "../models/tokens.ts";
 import type { DeclaringMessage, ProtocolService } from "../tools/host-services.ts";
 import { askModel } from "./ask-model.ts";
 import type { Answer } from "./draft.ts";
-import { type Brief, gather } from "./gather.ts";
+import { type Brief, gather, instructionsOfUsed } from "./gather.ts";
 import { performCalls, showPlan } from "./perform-calls.ts";
 import { mayContinue, requestPromptPermission } from "./permission.ts";
 import { briefText } from "./prompt-text.ts";
@@ -69,6 +69,7 @@ async function callUntilDone(turn: Turn, brief: Brief): Promise<TurnEnd> {
           ...turn.mark,
           results: [...(await performCalls(turn, calls))],
         });
+        await keepContext(turn, await instructionsOfUsed(turn));
         break;
       case "context_exceeded":
         await compact(turn);

@@ -1,3 +1,4 @@
+import { dirname, isAbsolute } from "node:path";
 import type { KeyedQueue } from "@reins/kit";
 import type { Clock } from "../agent-dependencies.ts";
 import type { ControlPort } from "../control/control-port.ts";
@@ -90,6 +91,8 @@ export class Turn {
   /** The instructions of the skills in use, for a model that declares. */
   instructions = "";
   #status: ReportEvents["run_lifecycle"]["status"] | undefined;
+  /** The real folders in which calls have used files, and whether they were taken. */
+  readonly #used = new Map<string, boolean>();
 
   constructor(setting: TurnSetting, prompt: readonly UserPart[], signal: AbortSignal) {
     this.id = setting.newId();
@@ -165,6 +168,21 @@ export class Turn {
   get cost(): number | undefined {
     const ended = this.setting.entries.flatMap((entry) => (entry.kind === "end" ? [entry.usage] : []));
     return [...ended, this.usage].reduce(addUsage, NO_USAGE).cost;
+  }
+
+  /** Notes the real paths that a call has used. */
+  use(paths: readonly string[]): void {
+    for (const folder of paths.map((path) => dirname(path)))
+      if (!this.#used.has(folder)) this.#used.set(folder, false);
+  }
+
+  /** The folders below the working folder that calls have used, each once. */
+  async takeUsed(): Promise<readonly string[]> {
+    const fresh = [...this.#used].flatMap(([folder, isTaken]) => (isTaken ? [] : [folder]));
+    for (const folder of fresh) this.#used.set(folder, true);
+    const { roots } = this.setting.toolContext;
+    const shown = await Promise.all(fresh.map((folder) => roots.shown(folder)));
+    return shown.filter((path) => path !== "." && !isAbsolute(path));
   }
 
   /** Asks the supervisor for a decision. */

@@ -234,7 +234,7 @@ export class AgentHost {
 
   async #startBuiltIn(entry: AgentEntry, start: StartOptions): Promise<HostedAgent> {
     const { harness, environment, offers, subagents, messaging, protocol, skills } = this.#options;
-    const { native: settings } = this.#options;
+    const { native: settings, userHome } = this.#options;
     const { principal, confine } = start;
     const entered = this.#enter(entry, start);
     const shared = {
@@ -248,7 +248,7 @@ export class AgentHost {
       const { startNative } = await import("../native/start-native.ts");
       const home = confine && (await this.homes.prepareEmpty(entry, start));
       return startNative({
-        ...{ ...shared, offers, subagents, protocol, skills, settings },
+        ...{ ...shared, offers, subagents, protocol, skills, settings, userHome },
         environment: { ...environment, ...lease?.environment },
         messaging: messaging?.forTenant(principal.tenant),
         commands: await this.#commands(confine, home, entered.root),

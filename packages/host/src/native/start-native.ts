@@ -1,3 +1,4 @@
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { type Channel, channelPair } from "@reins/acp";
 import {
@@ -72,6 +73,8 @@ export interface NativeOptions {
   readonly commands?: CommandRunner | undefined;
   /** Whether the operating system confines commands, and the home that they then have. */
   readonly confined?: { readonly home: string; readonly network: NetworkReach } | undefined;
+  /** The home folder of who runs Reins. */
+  readonly userHome?: string | undefined;
   /** What it declares action graphs with; it cannot where it is absent. */
   readonly protocol?: Protocol | undefined;
   /** The skills of folders; none where it is absent. */
@@ -104,7 +107,7 @@ export function startNative(options: NativeOptions): {
   stop(reason: string): Promise<void>;
 } {
   const { harness, entry, principal, environment, offers, subagents, commands, confined, settings } = options;
-  const { messaging } = options;
+  const { messaging, userHome = homedir() } = options;
   const { home } = harness;
   const { tenant, user } = principal;
   const { governor: rest } = options;
@@ -186,6 +189,8 @@ export function startNative(options: NativeOptions): {
           (_, { sessionId = "" }) =>
           (path, opened) =>
             mayPerceive(sessionId, path, opened),
+        // The files of who runs Reins are not for the agents of others.
+        ownInstructions: reachesAll(principal) ? join(userHome, ".config", "reins", "AGENTS.md") : undefined,
         ...settings,
       }),
       isPriced: (model) => models.open(model).info.price !== undefined,

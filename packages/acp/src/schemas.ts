@@ -321,6 +321,9 @@ const ReinsMeta = loose({
   expires_at: text,
   child_session: text,
   child_agent: text,
+  // By Reins, about a call of a sub-agent of an agent in a terminal.
+  subagent: text,
+  subagent_type: text,
   // By Reins, in the data of an error.
   code: text,
 });

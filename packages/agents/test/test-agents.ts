@@ -24,5 +24,6 @@ export {
   say,
   scene,
   scenes,
+  startAgent,
   writeFile,
 } from "@reins/scripted-model";

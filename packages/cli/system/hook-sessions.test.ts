@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { rm } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AhpClient } from "@reins/ahp";
 import { describe, expect, test } from "vitest";
@@ -182,6 +182,52 @@ describe("the result of a call", () => {
       ["completed", file, false],
       ["completed", undefined, true],
     ]);
+  });
+});
+
+describe("a sub-agent of an agent in a terminal", () => {
+  const child = { agent_id: "a7", agent_type: "Explore" };
+  const rules = `
+tool_rules:
+  - { name: no-children, condition: { tool_name_matches: [Write], depth: { at_least: 1 } }, verdict: blocked, reason: not below }
+  - { name: rest, condition: {}, verdict: allowed }
+`;
+
+  test("is recorded with its parent, its calls are its own, and rules can speak of it", async () => {
+    const home = new OperatedHome();
+    await mkdir(home.path);
+    await writeFile(join(home.path, "constitution.yaml"), rules);
+    await home.up();
+    await home.done("hooks", "install", "claude");
+    const claimed = { root: home.workspace };
+    const file = join(home.workspace, "a.txt");
+    const call = { hook_event_name: "PreToolUse", tool_name: "Write", tool_input: { file_path: file } };
+    await hook(home, claimed, { hook_event_name: "UserPromptSubmit", prompt: "go" });
+    await hook(home, claimed, { hook_event_name: "SubagentStart", ...child });
+    const below = await hook(home, claimed, { ...call, ...child, tool_use_id: "1" });
+    await hook(home, claimed, { hook_event_name: "SubagentStop", ...child, last_assistant_message: "found" });
+    const above = await hook(home, claimed, { ...call, tool_use_id: "2" });
+    expect([below, above].map(({ hookSpecificOutput }) => hookSpecificOutput.permissionDecision)).toEqual([
+      "deny",
+      "allow",
+    ]);
+    const entries = await recorded(home, "policy_verdict", "session_lifecycle");
+    const known = entries.map(({ payload }) => {
+      const { agent, session, subagent, depth, started } = payload.subject ?? {};
+      return [payload.change ?? payload.event_type, agent, session, subagent, depth, started];
+    });
+    const [own, its] = [
+      ["claude", "claude-one", undefined, 0, "interactive"],
+      ["claude", "claude-one", { id: "a7", type: "Explore" }, 1, "sub-agent"],
+    ];
+    expect(known.filter(([, agent]) => agent === "claude")).toEqual([
+      ["pre_prompt", ...own],
+      ["subagent_start", ...its],
+      ["pre_action", ...its],
+      ["subagent_stop", ...its],
+      ["pre_action", ...own],
+    ]);
+    expect(await home.run("ledger", "verify")).toMatchObject({ code: 0 });
   });
 });
 

@@ -13,6 +13,7 @@ import {
   say,
   scene,
   scenes,
+  startAgent,
   testAgents,
   writeFile as write,
 } from "../../agents/test/test-agents.ts";
@@ -28,6 +29,8 @@ const WEAK: Readonly<Record<string, readonly string[]>> = {
 const SAYS = ["claude", "gemini"];
 /** Agents that say their prompt again with each result. */
 const REPEATS = ["qwen"];
+/** Agents that say when a sub-agent begins and ends, and which calls are its own. */
+const NAMES_CHILDREN = ["claude", "qwen"];
 /** Agents that report the end of a session that had one prompt. */
 const ENDS = ["claude", "gemini"];
 const AGENTS = Object.keys(WEAK);
@@ -51,18 +54,18 @@ async function verdicts(room: TerminalRoom) {
   return all.flatMap(({ payload }) => (payload.event_type === "pre_action" ? [payload] : []));
 }
 
+/** A command that rules ask about, because it is opaque; it leaves a file. */
+async function asked(room: TerminalRoom) {
+  const marker = join(room.workspace, "marker.txt");
+  await writeFile(join(room.workspace, "script.sh"), `echo ran > '${marker}'\n`);
+  return { marker, intent: runCommand(`sh ${join(room.workspace, "script.sh")}`) };
+}
+
 describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NEEDS_REGISTRY}`, (agent) => {
   async function installed(...flags: string[]): Promise<TerminalRoom> {
     const room = await TerminalRoom.open(agent);
     expect(await room.run("hooks", "install", agent, ...flags)).toMatchObject({ code: 0 });
     return room;
-  }
-
-  /** A command that rules ask about, because it is opaque; it leaves a file. */
-  async function asked(room: TerminalRoom) {
-    const marker = join(room.workspace, "marker.txt");
-    await writeFile(join(room.workspace, "script.sh"), `echo ran > '${marker}'\n`);
-    return { marker, intent: runCommand(`sh ${join(room.workspace, "script.sh")}`) };
   }
 
   test("does what the rules allow, after a verdict that is on record, in a session that is shown", async () => {
@@ -115,6 +118,41 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     expect(await verdicts(room)).toMatchObject([{ verdict: "blocked" }]);
     expect(await recorded(room, "tool_result")).toEqual([]);
   });
+
+  test.runIf(NAMES_CHILDREN.includes(agent))(
+    "records its sub-agents, and which calls are theirs",
+    async () => {
+      await using room = await installed();
+      await room.reins.up();
+      const file = join(room.workspace, "child.txt");
+      room.model.play(
+        scenes(
+          scene("TRY", reply(attempt(startAgent("CHILD go"))), reply(say("Done."))),
+          scene("CHILD", reply(attempt(write(file, "x"))), reply(say("found it"))),
+        ),
+      );
+      const run = runInTerminal(room.launch, "TRY it", room.workspace);
+      await room.reins.done("approvals", "approve", await room.reins.pending());
+      await run;
+      expect(existsSync(file)).toBe(true);
+      const entries = await recorded(room, "policy_verdict", "tool_result", "session_lifecycle");
+      const known = entries.map(({ payload }) => [
+        payload.change ?? payload.event_type ?? "tool_result",
+        payload.subject?.subagent?.type,
+      ]);
+      const from = known.findIndex(([what]) => what === "subagent_start");
+      expect(known.slice(from, from + 4)).toEqual([
+        ["subagent_start", "general-purpose"],
+        ["pre_action", agent === "claude" ? "general-purpose" : ""],
+        ["tool_result", undefined],
+        ["subagent_stop", "general-purpose"],
+      ]);
+      const [start, call, result] = entries.slice(from);
+      expect(call.payload.subject).toMatchObject({ depth: 1, started: "sub-agent" });
+      expect(call.payload.subject.subagent.id).toBe(start.payload.subject.subagent.id);
+      expect(result.payload).toMatchObject({ outcome: "completed", verdict: call.cid });
+    },
+  );
 
   test("waits for a person, and does what the person allows, once", async () => {
     await using room = await installed();

@@ -86,6 +86,7 @@ export {
   RosterEntry,
   STARTS,
   type Started,
+  type Subagent,
   type Subject,
   TRUST_LEVELS,
   type Trust,

@@ -30,6 +30,13 @@ export interface SubjectGraph {
   readonly operation?: string;
 }
 
+/** A sub-agent of an agent in a terminal, as that agent's hook names it. */
+export interface Subagent {
+  readonly id: string;
+  /** What kind of sub-agent it is. */
+  readonly type: string;
+}
+
 /** On whose behalf, and through whom, an action is asked for: what the harness knows, never what the agent claims. */
 export interface Subject {
   readonly user: string;
@@ -55,6 +62,8 @@ export interface Subject {
   readonly network?: NetworkReach;
   /** Who asks, as the harness saw it; absent for the agent. */
   readonly origin?: Origin;
+  /** The sub-agent that acts, where the agent's hook says that one does: its calls are in the session of its parent. */
+  readonly subagent?: Subagent;
   /** The action of a graph that it belongs to; absent for what an agent or a client asks for itself. */
   readonly graph?: SubjectGraph;
 }

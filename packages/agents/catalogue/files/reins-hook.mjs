@@ -91,6 +91,7 @@ function eventOf(input, type) {
       result: { success: !failed, output: cut(input.tool_response ?? input.error) },
     }),
     pre_prompt: () => ({ prompt: text(input.prompt) }),
+    heartbeat: () => (input.last_assistant_message ? { response: cut(input.last_assistant_message) } : {}),
     post_response: () => ({ response: cut(input.last_assistant_message ?? input.prompt_response) }),
   };
   return {

@@ -78,6 +78,28 @@ test.each(["call", "digest"])(
   },
 );
 
+test("a sub-agent is shown from its begin to its end, and its calls as its own", async () => {
+  const { hooks, shown } = withSession();
+  const child = { subagent: "a7", subagent_type: "Explore" };
+  const said = (event: string, payload = {}): HookEvent => ({
+    ...callEvent("heartbeat", { event, ...child }),
+    payload,
+  });
+  for (const event of [
+    said("SubagentStart"),
+    callEvent("pre_action", { call: "1", ...child }),
+    said("SubagentStop", { response: "found" }),
+  ]) {
+    await hooks.workspaceOf(event, OPERATOR);
+    await hooks.show(event, SUBJECT, { decision: "allow" });
+  }
+  expect(shown()).toMatchObject([
+    { toolCallId: "subagent:a7", title: "sub-agent Explore", status: "in_progress" },
+    { toolCallId: "1", _meta: { reins: child } },
+    { toolCallId: "subagent:a7", status: "completed", content: [{ content: { text: "found" } }] },
+  ]);
+});
+
 test("a result belongs to no verdict where its call was refused after it had been allowed", async () => {
   const { hooks } = withSession();
   const event = callEvent("pre_action", { call: "a" });

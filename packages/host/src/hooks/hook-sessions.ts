@@ -102,6 +102,11 @@ export class HookSessions implements HookPort {
     return workspace;
   }
 
+  subagentChange(event: HookEvent): "subagent_start" | "subagent_stop" | undefined {
+    const hook = hookIn(event);
+    return hook?.subagent === undefined ? undefined : SUBAGENT_CHANGES.get(hook.event);
+  }
+
   async stepsOf(
     event: HookEvent,
     principal: Principal,
@@ -257,6 +262,12 @@ export class HookSessions implements HookPort {
   }
 }
 
+/** The events of hooks by which sub-agents begin and end. */
+const SUBAGENT_CHANGES: ReadonlyMap<string, "subagent_start" | "subagent_stop"> = new Map([
+  ["SubagentStart", "subagent_start"],
+  ["SubagentStop", "subagent_stop"],
+]);
+
 /** The decisions after which the same prompt is asked about again. */
 const WAITS: ReadonlySet<unknown> = new Set(["escalate", "defer"]);
 
@@ -344,6 +355,15 @@ function updateFor(
         status: payload.result?.success === false ? "failed" : "completed",
         content: [{ type: "content", ...text(payload.result?.output) }],
       };
+    case "heartbeat": {
+      const toolCallId = `subagent:${subagent}`;
+      if (SUBAGENT_CHANGES.get(hook.event) === "subagent_start") {
+        const title = `sub-agent ${hook.subagent_type ?? subagent}`;
+        return { sessionUpdate: "tool_call", toolCallId, title, kind: "think", status: "in_progress" };
+      }
+      const content = payload.response ? [{ type: "content", ...text(payload.response) }] : [];
+      return { sessionUpdate: "tool_call_update", toolCallId, status: "completed", content };
+    }
     default:
       return undefined;
   }

@@ -139,6 +139,7 @@ async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): P
   try {
     const subject = subjectOf(identity, principal, event, "asked");
     if (isReport(event_type)) {
+      await noteSubagent(parts, event, principal, subject);
       await reports.note(subject, event_type, payload);
       parts.forward?.(subject.tenant, event);
       return;
@@ -152,6 +153,19 @@ async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): P
     await recordRefusal(parts, principal, event, error);
     throw error;
   }
+}
+
+/** Records and shows that a sub-agent of an agent in a terminal began or ended. */
+async function noteSubagent(
+  { hooks, ledger, redact }: SupervisorParts,
+  event: AhpEvent,
+  principal: Principal,
+  subject: Subject,
+): Promise<void> {
+  const change = hooks?.subagentChange(event);
+  if (!hooks || change === undefined || !(await hooks.workspaceOf(event, principal))) return;
+  await ledger.record([withoutSecrets(lifecycleDraft(subject, change), redact)], { durable: false });
+  await hooks.show(event, subject);
 }
 
 /** The entry of a call that no verdict came before: it matches none. */

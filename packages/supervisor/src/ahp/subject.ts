@@ -10,16 +10,17 @@ import {
   type SpecialisedEventType,
   type SpecialisedHandlers,
 } from "@reins/ahp";
-import type { ControlEvent, Enforcement, Subject } from "@reins/policy";
+import type { ControlEvent, Enforcement, Subagent, Subject } from "@reins/policy";
 import type { z } from "zod";
 import type { Decided, RequestContext, Workspace } from "../decision/decision.ts";
 import { SupervisorError } from "../errors.ts";
 import type { Identity } from "../identity/identity.ts";
-import type { Principal } from "../identity/principal.ts";
+import { isOperator, type Principal } from "../identity/principal.ts";
 import type { SupervisorParts } from "./handlers.ts";
 
 /** The longest name of a session, in UTF-16 units. Every entry of the session carries it. */
 const MAX_SESSION_ID = 1_024;
+const MAX_SUBAGENT = 256;
 
 /** The sender of a message, once it has its turn within the quota of its principal. */
 export async function senderOf(
@@ -70,6 +71,8 @@ export interface HookPort {
    * that name was allowed. `undefined` where no hook sent the event.
    */
   endedCall(event: HookEvent, subject: Subject): { readonly entry: string | undefined } | undefined;
+  /** Whether an event of a hook says that a sub-agent begins or ends. */
+  subagentChange(event: HookEvent): "subagent_start" | "subagent_stop" | undefined;
   /** Shows an event of a hook in its session, with what was decided. */
   show(event: HookEvent, subject: Subject, decision?: Readonly<Record<string, unknown>>): Promise<void>;
 }
@@ -95,13 +98,22 @@ export function subjectOf(
   if (claimed !== undefined && claimed !== null && claimed !== principal.tenant)
     throw new SupervisorError("forbidden", "the event names another tenant than its token's");
   const childToken = childTokenIn(event.metadata);
+  const subagent = isOperator(principal) ? subagentIn(event.metadata) : undefined;
   return identity.subjectFor({
     principal,
     agent: event.agent_id,
     session: event.session_id,
     enforcement,
+    ...(subagent && { subagent }),
     ...(childToken !== undefined && { childToken }),
   });
+}
+
+/** The sub-agent that a hook's event is about: its agent's own word, as is all that a hook says. */
+function subagentIn(metadata: AhpEvent["metadata"]): Subagent | undefined {
+  const { subagent: id, subagent_type: type } = Object(metadata?.hook);
+  if (typeof id !== "string" || id === "") return undefined;
+  return { id: id.slice(0, MAX_SUBAGENT), type: typeof type === "string" ? type.slice(0, MAX_SUBAGENT) : "" };
 }
 
 /** Records that an event was refused because of whom it claims to be from; other faults are not its sender's. */

@@ -4,6 +4,7 @@ import {
   type NetworkReach,
   type Origin,
   Roster,
+  type Subagent,
   type Subject,
   TRUST_LEVELS,
   type Trust,
@@ -33,6 +34,8 @@ export interface SubjectRequest {
   readonly origin?: Origin | undefined;
   /** How deep below the user's own agent the harness itself began this one; by default 0. */
   readonly depth?: number | undefined;
+  /** The sub-agent that a hook says it is about, which is one deeper than its agent. */
+  readonly subagent?: Subagent | undefined;
   /** The token that came with the event, if it is a sub-agent's. */
   readonly childToken?: string | undefined;
 }
@@ -238,13 +241,23 @@ function isFor({ sessionKey, subject }: Made, request: SubjectRequest): boolean 
     subject.enforcement === request.enforcement &&
     subject.network === request.network &&
     subject.origin === request.origin &&
-    subject.depth === (request.depth ?? 0) &&
+    subject.depth === depthOf(request) &&
+    subject.subagent?.id === request.subagent?.id &&
+    subject.subagent?.type === request.subagent?.type &&
     sessionKey === request.sessionKey
   );
 }
 
+function depthOf({ depth = 0, subagent }: SubjectRequest): number {
+  return depth + (subagent ? 1 : 0);
+}
+
 function ownSubject(
-  {
+  request: SubjectRequest,
+  { user, tenant, roles, scopes, started }: Principal,
+  { agent, trust }: Pick<Subject, "agent" | "trust">,
+): Subject {
+  const {
     agent: claim,
     session,
     sessionKey,
@@ -252,12 +265,10 @@ function ownSubject(
     enforcement,
     network,
     origin,
-    depth = 0,
-  }: SubjectRequest,
-  { user, tenant, roles, scopes, started }: Principal,
-  { agent, trust }: Pick<Subject, "agent" | "trust">,
-): Subject {
+    subagent,
+  } = request;
   const isOther = agent !== claim && agent !== unverified(claim);
+  const depth = depthOf(request);
   // In the order of their names, as records have them.
   return {
     agent,
@@ -273,6 +284,7 @@ function ownSubject(
     session,
     ...(sessionKey !== undefined && { session_key: sessionKey }),
     started: depth > 0 ? "sub-agent" : started,
+    ...(subagent && { subagent }),
     tenant,
     trust,
     user,

@@ -31,6 +31,12 @@ describe("a closed card", () => {
     expect(renderedText(card(aCall(verdict(reins))))).toContain(label);
   });
 
+  test("names the sub-agent whose call it is", () => {
+    const by = { verdict: "allowed", subagent: "a7", subagent_type: "Explore" };
+    expect(renderedText(card(aCall(verdict(by))))).toContain("by Explore");
+    expect(renderedText(card(aCall(verdict({ ...by, subagent_type: "" }))))).toContain("by a7");
+  });
+
   test("shows the reason of a blocked call instead of status and duration", () => {
     const call = aCall(
       { status: "failed", ...verdict({ verdict: "blocked", reason: "not\u202e for agents" }) },

@@ -37,6 +37,9 @@ export function ToolCard({
         className="flex w-full cursor-pointer flex-wrap items-center gap-x-2 gap-y-1 px-2.5 py-1.5 text-left hover:bg-sunken"
       >
         <span className="min-w-0 flex-1 basis-48 truncate font-mono text-xs">{visible(title)}</span>
+        {subagentOf(verdict) && (
+          <span className="text-2xs text-ink-faint">{visible(`by ${subagentOf(verdict)}`)}</span>
+        )}
         {!isBlocked && <Duration call={call} />}
         {verdict && <VerdictBadge verdict={wordFor(verdict)} label={labelFor(verdict)} />}
         {!isBlocked && <StatusBadge status={status} />}
@@ -57,6 +60,11 @@ export function ToolCard({
 
 function wordFor({ verdict, ungated }: Verdict): string {
   return ungated ? "ungated" : verdict;
+}
+
+/** The sub-agent that makes a call, where it is one of an agent in a terminal. */
+function subagentOf(verdict: Verdict | undefined): string | undefined {
+  return verdict?.subagent_type || verdict?.subagent;
 }
 
 /** The verdict, and whether a person was asked. */

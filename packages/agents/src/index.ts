@@ -19,6 +19,7 @@ export {
   hookState,
   installHooks,
   uninstallHooks,
+  waitOf,
 } from "./hooks/hook-settings.ts";
 export { prepareTerminal, runInTerminal, type TerminalRun, terminalLaunch } from "./hooks/terminal-launch.ts";
 export {

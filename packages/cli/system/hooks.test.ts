@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { hookAgent, runInTerminal } from "@reins/agents";
 import { beforeAll, describe, expect, test } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
@@ -34,6 +35,8 @@ const NAMES_CHILDREN = ["claude", "qwen"];
 /** Agents that report the end of a session that had one prompt. */
 const ENDS = ["claude", "gemini"];
 const AGENTS = Object.keys(WEAK);
+/** Longer than any agent waits for a hook by its own. */
+const LONG_MS = 70_000;
 
 beforeAll(async () => {
   if (registryAnswers) for (const agent of AGENTS) await testAgents().install(agent);
@@ -353,3 +356,30 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     expect(await verdicts(room)).toMatchObject([{ verdict: "blocked" }]);
   });
 });
+
+/**
+ * Agents go on without an answer when a hook takes longer than they wait, some of them whatever their settings say. All
+ * wait at the same time, because it is so long.
+ */
+test.skipIf(!registryAnswers)(
+  `an agent in a terminal does nothing while a person takes longer than a minute${NEEDS_REGISTRY}`,
+  async () => {
+    const after = await Promise.all(
+      AGENTS.map(async (agent) => {
+        await using room = await TerminalRoom.open(agent);
+        expect(await room.run("hooks", "install", agent)).toMatchObject({ code: 0 });
+        await room.reins.up();
+        const { marker, intent } = await asked(room);
+        const run = room.attempt(intent);
+        const id = await room.reins.pending();
+        await delay(LONG_MS);
+        const before = existsSync(marker);
+        await room.reins.done("approvals", "approve", id);
+        await run;
+        return [agent, before, existsSync(marker)];
+      }),
+    );
+    expect(after).toEqual(AGENTS.map((agent) => [agent, false, hookAgent(agent).longestWait === undefined]));
+  },
+  LONG_MS * 3,
+);

@@ -14,6 +14,8 @@ export interface HookAgent {
   readonly matcher?: string;
   /** The unit of timeouts; `mixed` is seconds below a thousand and milliseconds from there on. */
   readonly timeout: "seconds" | "milliseconds" | "mixed";
+  /** For how many seconds a person can be waited for, where it goes on without an answer whatever its settings say. */
+  readonly longestWait?: number;
   /** The variables that the hook reads; it gets no others, because a repository may set some. */
   readonly variables: readonly string[];
   /** How its program is given one prompt in a terminal, for trials; the prompt follows the arguments. */
@@ -161,6 +163,7 @@ const HOOK_AGENTS: readonly HookAgent[] = [
     ...CLAUDE_EVENTS,
     matcher: "*",
     timeout: "mixed",
+    longestWait: 40,
     variables: ["QWEN_PROJECT_DIR"],
     terminal: {
       start: {

@@ -29,6 +29,14 @@ async function newInstall(agent: string): Promise<HookInstall & { readonly path:
 const OWN =
   '{\n\t"big": 12345678901234567890,\n\t"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": []}]},\n\t"z": [0.1, -1e3]}';
 
+test("a call waits for a person no longer than its agent waits for the hook", async () => {
+  const install = { ...(await newInstall("qwen")), wait: 600 };
+  expect(hookCommand(install, true)).toContain("--wait 40 ");
+  await installHooks(install);
+  const { hooks } = JSON.parse(await readFile(install.path, "utf8"));
+  expect(hooks.PreToolUse[0].hooks[0].timeout).toBe(55);
+});
+
 describe.each(hookAgents().map(({ id }) => id))("hooks of %s", (agent) => {
   test("come and go without a trace, where there were no settings", async () => {
     const install = await newInstall(agent);

@@ -112,7 +112,9 @@ export function programIn(home: string): string {
 }
 
 /** The command of a hook. Where the hook itself cannot run, what was to be decided is blocked. */
-export function hookCommand({ agent, home, node, wait, reads }: HookInstall, isDecided: boolean): string {
+export function hookCommand(install: HookInstall, isDecided: boolean): string {
+  const { agent, home, node, reads } = install;
+  const wait = waitOf(install);
   const given = ["PATH", ...agent.variables].map((name) => `${name}="$${name}"`).join(" ");
   const flags = [`--home ${quoted(home)}`, `--wait ${wait}`, ...(reads === "allow" ? ["--reads allow"] : [])];
   // By its path: a repository may name the folders in which programs are looked for.
@@ -121,6 +123,11 @@ export function hookCommand({ agent, home, node, wait, reads }: HookInstall, isD
   const decide = `${run} --decide`;
   const why = `Blocked: the hook of Reins cannot run. See reins hooks status ${agent.id}`;
   return `${decide} || { echo '${why}' >&2; exit 2; }`;
+}
+
+/** How long a call waits for a person: at most as long as the agent waits for its hook. */
+export function waitOf({ agent, wait }: Pick<HookInstall, "agent" | "wait">): number {
+  return Math.min(wait, agent.longestWait ?? wait);
 }
 
 function quoted(text: string): string {
@@ -207,9 +214,9 @@ function withoutHooks(document: JsonObject): JsonObject {
 }
 
 function withHooks(document: JsonObject, install: HookInstall): JsonObject {
-  const { agent, wait } = install;
+  const { agent } = install;
   const hooks = isRecord(document.hooks) ? { ...document.hooks } : {};
-  const seconds = wait + MARGIN_S;
+  const seconds = waitOf(install) + MARGIN_S;
   const isLong = agent.timeout === "milliseconds" || (agent.timeout === "mixed" && seconds >= 1_000);
   const timeout = isLong ? seconds * 1_000 : seconds;
   for (const event of [...agent.decides, ...agent.reports]) {

@@ -8,6 +8,7 @@ import {
   type ProbeHarness,
   probeHooks,
   uninstallHooks,
+  waitOf,
 } from "@reins/agents";
 import { AhpClient, AhpServer, serveUnix } from "@reins/ahp";
 import { command, group, homeInput } from "../command.ts";
@@ -77,11 +78,18 @@ const installCommand = command({
       const { path, changed } = await installHooks({ ...place, node: process.execPath, wait, reads: chosen });
       const done = changed ? "installed" : "already installed";
       const { name, weakness } = place.agent;
+      const waits = waitOf({ agent: place.agent, wait });
+      const shortened =
+        `${name} goes on without an answer when its hook takes a minute, so a call waits ${waits} s for a person; ` +
+        "an approval that is answered later counts when the call comes again";
       return {
-        json: { agent, path, changed },
+        json: { agent, path, changed, wait: waits },
         text: () =>
           `${done}  hooks of ${name} in ${path}\nTo prove that they work: reins hooks status ${agent}\n`,
-        ...(weakness !== undefined && { notices: [`${name}: ${weakness}`] }),
+        notices: [
+          ...(waits < wait ? [shortened] : []),
+          ...(weakness === undefined ? [] : [`${name}: ${weakness}`]),
+        ],
       };
     });
   },

@@ -165,7 +165,7 @@ const LONGEST_CALL = 2_000;
 
 const AFTER_RESTART =
   "Reins was restarted while you worked on this task, and your turn was cut off. Go on from where you were.";
-/** What an agent is told whose task an earlier attempt failed at. */
+/** The beginning of the prompt of another attempt. */
 export const AFTER_ATTEMPT =
   "Another agent worked on this task before you and failed. Go on from what it left.";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openSqlite, type Store } from "@reins/store";
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
-import { readDeclared } from "../src/declaration/carrier.ts";
+import { declarationSource, readDeclared } from "../src/declaration/carrier.ts";
 import type { ProtocolDeclaration } from "../src/declaration/grammar.ts";
 import { graphOfCalls, graphOfDeclaration } from "../src/declaration/graph.ts";
 import type { RunScope } from "../src/engine/engine.ts";
@@ -163,8 +163,11 @@ interface RecordedTurn {
   readonly calls: readonly { name: string; args: Record<string, unknown>; output: string }[];
 }
 
-/** What a model is shown at the end of a recorded task, by the transcript and by a raw replay of its messages. */
-async function replaySize(): Promise<BenchRow> {
+/**
+ * What a model is shown at the end of a recorded task, by the transcript and by a raw replay of its messages: declared by the
+ * carrier, or in the full form, whose declarations are shown too while they are short and recent.
+ */
+async function replaySize(form: "carrier" | "full form"): Promise<BenchRow> {
   const text = await readFile(new URL("./runs/recorded-task.jsonl", import.meta.url), "utf8");
   const turns: readonly RecordedTurn[] = text
     .trim()
@@ -187,7 +190,8 @@ async function replaySize(): Promise<BenchRow> {
     [
       { kind: "user", text: goal },
       ...turns.map(({ purpose, calls }, turn) => ({
-        ...{ kind: "run" as const, run: `run_${turn}`, status: "completed" as const, isCarrier: true },
+        ...{ kind: "run" as const, run: `run_${turn}`, status: "completed" as const },
+        isCarrier: form === "carrier",
         graph: graphOfCalls({
           kind: "act",
           message: purpose,
@@ -199,7 +203,7 @@ async function replaySize(): Promise<BenchRow> {
             result: "summary",
           })),
         }),
-        declaration: JSON.stringify(calls.map(({ args }) => args)),
+        declaration: form === "carrier" ? JSON.stringify(calls) : declared({ purpose, calls }),
         states: calls.map(({ output }, index) => ({
           ...{ id: `c${index}`, status: "completed" as const, attempts: 1, iterations: 1 },
           result: { output, summary: outputSummary(output) },
@@ -210,12 +214,21 @@ async function replaySize(): Promise<BenchRow> {
   );
   const calls = turns.reduce((sum, turn) => sum + turn.calls.length, 0);
   return {
-    what: `shown of ${calls} calls under the default policy`,
+    what: `shown of ${calls} calls under the default policy, by the ${form}`,
     value: shown.length,
     unit: "characters",
     baseline: { what: "raw replay", value: JSON.stringify([{ role: "user", content: goal }, ...raw]).length },
     bar: { ratio: 0.2, sense: "at most" },
   };
+}
+
+/** A turn as a block that a model would write. */
+function declared({ purpose, calls }: RecordedTurn): string {
+  const actions = calls.map(({ name, args }, index) => ({
+    ...{ id: `c${index}`, executor: { type: "tool", target: name }, input: args },
+  }));
+  const envelope = { type: "agent.protocol", version: "1", intent: "execute", title: purpose };
+  return declarationSource(JSON.stringify({ ...envelope, payload: { actions } }, null, 2), []);
 }
 
 export default {
@@ -227,7 +240,8 @@ export default {
       await stepLatency(isQuick ? 300 : 2_000),
       ...(await stepRate(256, isQuick ? 20 : 50, isQuick ? 2 : 4)),
       ...(await scheduling(isQuick ? 3 : 15)),
-      await replaySize(),
+      await replaySize("carrier"),
+      await replaySize("full form"),
     ];
   },
 } satisfies Bench;

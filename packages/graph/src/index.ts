@@ -4,6 +4,7 @@ export {
   type CarrierContext,
   type CarrierTool,
   carrierTool,
+  declarationSource,
   type NativeCall,
   readCarried,
   readDeclared,
@@ -28,6 +29,7 @@ export {
   NO_COMPLIANCE,
   protocolInstructions,
 } from "./declaration/instructions.ts";
+export type { MarkdownSection } from "./declaration/markdown.ts";
 export { ProtocolError, type ProtocolErrorCode } from "./declaration/protocol-error.ts";
 export { artifactAction, type Reference, readReference, withReferences } from "./declaration/reference.ts";
 export {

@@ -125,15 +125,24 @@ describe("The examples of the specification", () => {
   };
 
   it("show what was observed of the full form, to the letter", async () => {
-    const graph = graphIn(of("message")[0]?.[0] ?? "");
+    const declared = of("message")[0]?.[0] ?? "";
+    const graph = graphIn(declared);
     const { status, actions: states } = await run(graph, SUMMARIES);
+    const carried = readCarried(message(declared), CONTEXT);
+    const declaration = "raw" in carried ? carried.raw : "";
     const turn = {
-      ...{ kind: "run" as const, run: "run_123", status, states, declaration: "" },
+      kind: "run" as const,
+      run: "run_123",
+      status,
+      states,
+      declaration,
       graph,
       isCarrier: false,
     };
     const text = transcript([{ kind: "user", text: "Review." }, turn], { maxTokens: 1_000 });
-    expect(text).toContain(of("transcript")[1]?.[0]);
+    const shown = `### Declaration\n\n\`\`\`\`md\n${declared.trim()}\n\`\`\`\`\n\n`;
+    expect(text).toContain(shown);
+    expect(text.replace(shown, "")).toContain(of("transcript")[1]?.[0]);
   });
 
   it("show what was observed of the carrier, to the letter", async () => {

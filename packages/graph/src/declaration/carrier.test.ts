@@ -112,6 +112,17 @@ describe("A fenced block", () => {
     });
   });
 
+  it("is stored with its sections, without what the message says around it, and declares the same again", () => {
+    const declared = envelope({ payload: { actions: [{ id: "a", prompt_ref: "md:p" }] } });
+    const sections = "\n## p\n\nDo it.\n\n### Then\n\n```\nThis.\n```\n\n## user.visible\n\nI do.";
+    const { text } = fenced(declared, sections);
+    const carried = readCarried(message(`# My plan\n\nI thought of this.\n\n${text}`), CONTEXT);
+    if (carried.kind !== "declaration") throw new Error("it declares nothing");
+    expect(carried.raw).toBe(text.trim().replace("Before.\n\n", ""));
+    const again = readCarried(message(carried.raw), CONTEXT);
+    expect(again).toMatchObject({ declaration: carried.declaration, raw: carried.raw });
+  });
+
   it("may hold no actions, no payload type and an empty payload", () => {
     for (const payload of [{ type: "action_graph", actions: [] }, { actions: [] }, {}])
       expect(read(fenced(envelope({ persist: true, payload })))).toMatchObject({

@@ -9,7 +9,7 @@ import {
   ProtocolOutput,
   VERSION,
 } from "./grammar.ts";
-import { type FencedBlock, type MarkdownSection, readMarkdown } from "./markdown.ts";
+import { type FencedBlock, fenced, type MarkdownSection, readMarkdown } from "./markdown.ts";
 import { ProtocolError } from "./protocol-error.ts";
 
 /** A complete message of a model: what it says, and the tool calls that its provider's protocol carries. */
@@ -126,7 +126,21 @@ function readDeclaration(
   violations: readonly Violation[],
 ): Carried {
   const declaration = readDeclared(jsonIn(content));
-  return { kind: "declaration", declaration, sections, carrier: "fenced", raw: content, violations };
+  const raw = declarationSource(content, sections);
+  return { kind: "declaration", declaration, sections, carrier: "fenced", raw, violations };
+}
+
+/** A declaration of the full form as a message has it: its block, then its sections. */
+export function declarationSource(json: string, sections: readonly MarkdownSection[]): string {
+  const parts = [fenced(json, INFO)];
+  let within = Number.POSITIVE_INFINITY;
+  for (const { id, level, text } of sections) {
+    // A section has those below it in its text. One that has the block itself is what the message says around it.
+    if (level > within || text.includes(json)) continue;
+    within = level;
+    parts.push(`${"#".repeat(level)} ${id}${text === "" ? "" : `\n\n${text}`}`);
+  }
+  return parts.join("\n\n");
 }
 
 /** Reads a declaration of the full form; throws a {@link ProtocolError} that names the member that is wrong. */

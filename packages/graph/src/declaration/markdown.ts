@@ -95,6 +95,14 @@ export function readMarkdown(message: string): MarkdownMessage {
   return { blocks, sections: sectionsOf(headings, lines), openFence: open?.info };
 }
 
+/** A fenced block whose fence is longer than any in the text. */
+export function fenced(text: string, info: string): string {
+  let longest = 2;
+  for (const [ticks] of text.matchAll(/`+/g)) longest = Math.max(longest, ticks.length);
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${info}\n${text}\n${fence}`;
+}
+
 /** The id under which a heading is referenced. */
 function headingId(text: string): string {
   return text

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { graphOf } from "../../test/graphs.ts";
-import { readDeclared } from "../declaration/carrier.ts";
+import { declarationSource, readDeclared } from "../declaration/carrier.ts";
 import type { ProtocolDeclaration } from "../declaration/grammar.ts";
 import { graphOfCalls, graphOfDeclaration } from "../declaration/graph.ts";
 import type { ActionState } from "../run/progress.ts";
@@ -99,7 +99,7 @@ Strictly follow the Agent Protocol output requirements for this request.`);
     payload: { actions },
   }) as Extract<ProtocolDeclaration, { intent: "execute" }>;
   const fullRun: RunTurn = {
-    ...{ kind: "run", run: "run_123", status: "completed", declaration: "{}", isCarrier: false },
+    ...{ kind: "run", run: "run_123", status: "completed", declaration: "", isCarrier: false },
     graph: graphOfDeclaration(declared, []),
     states: [
       completed("inspect_code", "Found Toolbar.vue."),
@@ -163,6 +163,34 @@ Depends: \`inspect_code\`
     for (const mode of ["full", "compressed", "hybrid"] as const)
       expect(transcript([run], { ...LIMITS, mode })).not.toContain("Review every button.");
     expect(transcript([run], { ...LIMITS, mode: "compressed" })).toContain("runtime://runs/run_123");
+  });
+
+  it("of the full form has the declaration with its sections before the calls, once, where it is short and recent", () => {
+    const declaration = declarationSource('{ "type": "agent.protocol" }', [
+      { id: "p", level: 2, text: "Review every button.\n\n### First\n\nThe toolbar." },
+      { id: "First", level: 3, text: "The toolbar." },
+      { id: "user.visible", level: 2, text: "I review." },
+    ]);
+    const run: RunTurn = { ...fullRun, declaration };
+    const shown = [
+      ...["Status: completed", "", "### Declaration", "", "````md", "```json agent-protocol"],
+      ...['{ "type": "agent.protocol" }', "```", "", "## p", "", "Review every button.", "", "### First"],
+      ...["", "The toolbar.", "", "## user.visible", "", "I review.", "````", "", "### Call inspect_code"],
+    ].join("\n");
+    for (const mode of ["full", "hybrid"] as const)
+      expect(transcript([run], { ...LIMITS, mode })).toContain(shown);
+    // One that went on is shown again, with what came of it.
+    expect(transcript([run, run], LIMITS).match(/Review every button/g)).toHaveLength(1);
+    const old = [run, carrierRun, carrierRun];
+    expect(transcript(old, LIMITS)).not.toContain("Review every button.");
+    expect(transcript(old, { ...LIMITS, mode: "full" })).toContain(shown);
+    for (const long of [
+      transcript([run], { ...LIMITS, short: 20 }),
+      transcript([run], { ...LIMITS, mode: "compressed" }),
+    ]) {
+      expect(long).not.toContain("Review every button.");
+      expect(long).toContain("Declaration: runtime://runs/run_123");
+    }
   });
 
   it("names the prompt of an agent by reference, also where a call of the carrier has it as an argument", () => {

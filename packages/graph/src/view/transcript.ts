@@ -1,5 +1,6 @@
 import type { Status } from "../declaration/grammar.ts";
 import type { Graph, GraphAction } from "../declaration/graph.ts";
+import { fenced } from "../declaration/markdown.ts";
 import type { Reference } from "../declaration/reference.ts";
 import type { ActionState } from "../run/progress.ts";
 import type { Expanded } from "./expand.ts";
@@ -62,16 +63,28 @@ export function transcript(turns: readonly TranscriptTurn[], options: Transcript
   const { recent = RECENT, short = SHORT } = options;
   const runs = turns.filter((turn) => turn.kind === "run");
   const inFull = new Set(runs.slice(-recent).filter(({ declaration }) => declaration.length <= short));
+  /** The runs whose declarations are shown: one that was changed since is shown again without its own. */
+  const declared = new Set<string>();
   const shown = turns.flatMap((turn, index) => {
     if (options.shows?.(index) === false) return [];
     const mode = turn.kind === "run" ? (options.mode ?? turn.graph.replay) : "full";
     const isFull = turn.kind === "run" && (mode === "full" || (mode === "hybrid" && inFull.has(turn)));
-    return `<turn index="${index + 1}">\n${bodyOf(turn, isFull, options)}\n</turn>`;
+    const isDeclared = isFull && !turn.isCarrier && turn.declaration !== "" && !declared.has(turn.run);
+    if (isDeclared) declared.add(turn.run);
+    return `<turn index="${index + 1}">\n${bodyOf(turn, { isFull, isDeclared }, options)}\n</turn>`;
   });
   return [...shown, CLOSING].join("\n\n");
 }
 
-function bodyOf(turn: TranscriptTurn, isFull: boolean, options: TranscriptOptions): string {
+/** How much of a run is shown beside its results. */
+interface Shown {
+  /** Each call, in place of what it was for. */
+  readonly isFull: boolean;
+  /** The declaration, as the model wrote it: calls of the carrier are their own. */
+  readonly isDeclared: boolean;
+}
+
+function bodyOf(turn: TranscriptTurn, how: Shown, options: TranscriptOptions): string {
   switch (turn.kind) {
     case "user":
       return `## User request\n\n${harmless(turn.text)}`;
@@ -83,15 +96,15 @@ function bodyOf(turn: TranscriptTurn, isFull: boolean, options: TranscriptOption
       const { ref, text, isCut, lines } = turn;
       const where = lines ? `These are lines ${lines.from} to ${lines.to} of ${lines.total}. ` : "";
       const more = isCut ? `\n\n${where}More of it is stored; ask for another range where it is needed.` : "";
-      return `## Expanded reference\n\nReference: \`${oneLine(ref)}\`\n\n${fenced(text, "md")}${more}`;
+      return `## Expanded reference\n\nReference: \`${oneLine(ref)}\`\n\n${quoted(text, "md")}${more}`;
     }
     case "run":
-      return runBody(turn, isFull, options);
+      return runBody(turn, how, options);
   }
 }
 
 /** A run: each call together with its result. */
-function runBody(turn: RunTurn, isFull: boolean, options: TranscriptOptions): string {
+function runBody(turn: RunTurn, { isFull, isDeclared }: Shown, options: TranscriptOptions): string {
   const { run, graph, states, reason, next } = turn;
   const byId = new Map(states.map((state) => [state.id, state]));
   const head = [
@@ -111,7 +124,9 @@ function runBody(turn: RunTurn, isFull: boolean, options: TranscriptOptions): st
     left = Math.max(0, left - Math.ceil(result.length / CHARACTERS));
     return [call, result];
   });
-  const parts = ["## Assistant protocol request and runtime observations", head.join("\n"), ...calls];
+  const declaration = isDeclared ? [`### Declaration\n\n${quoted(turn.declaration, "md")}`] : [];
+  const heading = "## Assistant protocol request and runtime observations";
+  const parts = [heading, head.join("\n"), ...declaration, ...calls];
   return [...parts, ...(next === undefined ? [] : [`Next: ${oneLine(next)}`])].join("\n\n");
 }
 
@@ -143,7 +158,7 @@ function callOf(
   const input = isPrompted ? { ...given, prompt: { $ref: `runtime://runs/${run}` } } : given;
   if (input === undefined && !isCarrier) return head;
   const args = JSON.stringify(input ?? {}, null, 2);
-  return [head, fenced(`${type} ${target} <<'JSON'\n${args}\nJSON`, "shell")].join("\n\n");
+  return [head, quoted(`${type} ${target} <<'JSON'\n${args}\nJSON`, "shell")].join("\n\n");
 }
 
 /** A prompt as its declaration names it. */
@@ -178,7 +193,7 @@ function resultOf(
   const parts = [
     `### Result for ${action.id}`,
     head,
-    ...(text === undefined || text === "" ? [] : [fenced(text, "md")]),
+    ...(text === undefined || text === "" ? [] : [quoted(text, "md")]),
   ];
   return parts.join("\n\n");
 }
@@ -207,12 +222,9 @@ function indented(text: string): string {
     .join("\n");
 }
 
-/** A fenced block whose fence is longer than any in the text. */
-function fenced(text: string, info: string): string {
-  let longest = 2;
-  for (const [ticks] of text.matchAll(/`+/g)) longest = Math.max(longest, ticks.length);
-  const fence = "`".repeat(longest + 1);
-  return `${fence}${info}\n${harmless(text)}\n${fence}`;
+/** A quoted text in a block of its own. */
+function quoted(text: string, info: string): string {
+  return fenced(harmless(text), info);
 }
 
 /** A text that cannot end its turn or begin another. */

@@ -4,9 +4,11 @@ import {
   type AssistantMessage,
   CARRIER_TOOL,
   type Carried,
+  declarationSource,
   type Graph,
   graphOfCalls,
   graphOfDeclaration,
+  type MarkdownSection,
   ProtocolError,
   type RunRecord,
   readCarried,
@@ -69,24 +71,25 @@ export function readRequest({ declaration, sections = {}, message }: RunRequest)
     if (carried.kind === "calls") return carried;
     throw new ProtocolError("malformed", "the declaration has nothing to run");
   }
-  const listed = Object.entries(sections).map(([id, text]) => ({
-    id: id.trim().normalize("NFC"),
-    level: 2,
-    text,
-  }));
   return {
     kind: "declaration",
     declaration: readDeclared(declaration),
-    sections: listed,
+    sections: sectionsIn(sections),
     carrier: "fenced",
     raw: JSON.stringify(declaration),
     violations: [],
   };
 }
 
-/** What was declared, as it was written. */
-export function rawOf({ declaration, message }: RunRequest): string {
-  return message ?? JSON.stringify(declaration, null, 2) ?? "";
+function sectionsIn(sections: Readonly<Record<string, string>>): readonly MarkdownSection[] {
+  return Object.entries(sections).map(([id, text]) => ({ id: id.trim().normalize("NFC"), level: 2, text }));
+}
+
+/** What was declared, as it was written; with its sections as a message would have it. */
+export function rawOf({ declaration, sections = {}, message }: RunRequest): string {
+  if (message !== undefined) return message;
+  const json = JSON.stringify(declaration, null, 2) ?? "";
+  return Object.keys(sections).length === 0 ? json : declarationSource(json, sectionsIn(sections));
 }
 
 /** The digest of each member of a request, so that a repeated one can be compared without its content. */

@@ -77,6 +77,7 @@ export const accessOperations = {
   }),
   login: operation({
     id: "login",
+    node: "logins",
     method: "POST",
     path: "/v1/login",
     summary: "Exchanges a one-time code for a cookie.",
@@ -95,6 +96,7 @@ export const accessOperations = {
   }),
   beginOidcLogin: operation({
     id: "begin_oidc_login",
+    node: "logins",
     method: "POST",
     path: "/v1/login/oidc",
     summary:
@@ -106,6 +108,7 @@ export const accessOperations = {
   }),
   finishOidcLogin: operation({
     id: "finish_oidc_login",
+    node: "logins",
     method: "POST",
     path: "/v1/login/oidc/answer",
     summary: "Exchanges what the issuer gave the browser for a cookie.",
@@ -124,6 +127,7 @@ export const accessOperations = {
   }),
   createLoginCode: operation({
     id: "create_login_code",
+    node: "logins",
     method: "POST",
     path: "/v1/login/codes",
     summary: "Creates a code that logs a browser in as the caller.",
@@ -133,6 +137,7 @@ export const accessOperations = {
   }),
   logout: operation({
     id: "logout",
+    node: "logins",
     method: "POST",
     path: "/v1/logout",
     summary: "Ends the login of the request's cookie.",

@@ -46,6 +46,11 @@ export interface Operation<
   readonly media?: string;
   /** The media type of the body, where it is bytes that are streamed; it has no schema then. */
   readonly takes?: string;
+  /**
+   * Which of several nodes answers: `any`; the one of the default tenant, which has the `logins`; by default the one that
+   * serves the tenant of the caller.
+   */
+  readonly node?: "any" | "logins";
   /** Problems beside those of any request. */
   readonly problems: readonly ProblemCode[];
 }
@@ -60,7 +65,10 @@ type Described<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A 
   "id" | "method" | "path" | "summary" | "audience"
 > &
   Partial<
-    Pick<Operation, "status" | "also" | "events" | "json" | "media" | "takes" | "problems" | "headers">
+    Pick<
+      Operation,
+      "status" | "also" | "events" | "json" | "media" | "takes" | "problems" | "headers" | "node"
+    >
   > & {
     readonly params?: P;
     readonly query?: Q;

@@ -14,6 +14,7 @@ import {
   type Store,
   StoreError,
   type StoreLoss,
+  type StoreNode,
   type StoreReader,
   shownAddress,
   type Tables,
@@ -101,12 +102,14 @@ interface HomePostgres {
   readonly home: string;
   readonly address: PostgresAddress;
   readonly tables: TablesOfStore;
+  /** What this process is among several on the database; without it, it has that to itself. */
+  readonly node?: StoreNode | undefined;
   readonly acceptLoss?: boolean;
   readonly onLoss?: (loss: StoreLoss) => void;
 }
 
 /** Refuses a second server on the same database, and one that would begin anew beside the state that a home has. */
-export async function openHomePostgres({ home, address, ...options }: HomePostgres): Promise<Store> {
+export async function openHomePostgres({ home, address, node, ...options }: HomePostgres): Promise<Store> {
   if (existsSync(databaseIn(home)) && (await isNew(address, options.tables)))
     throw new CliError(
       `${home} has its state in ${databaseIn(home)}, and ${shownAddress(address)} is empty.`,
@@ -115,11 +118,11 @@ export async function openHomePostgres({ home, address, ...options }: HomePostgr
       },
     );
   try {
-    return await openPostgres({ address, mark: postgresMarkIn(home), ...options });
+    return await openPostgres({ address, mark: postgresMarkIn(home), ...options, ...(node && { node }) });
   } catch (error) {
     if (!(error instanceof StoreError) || error.code !== "locked") throw error;
     throw new CliError(`Another Reins uses the database: ${error.message}.`, {
-      next: "One Reins at a time can use a database. Stop the other one; if it died, this works within 10 seconds.",
+      next: "Without node in reins.yaml one Reins at a time can use a database, and each node has a name of its own. Stop the other one; if it died, this works within 10 seconds.",
       exitCode: EXIT.taken,
       cause: error,
     });

@@ -4,6 +4,8 @@ export { AccessError } from "./access/logins.ts";
 export { OidcIssuer } from "./access/oidc/issuer.ts";
 export { type AgentRoutesOptions, agentRoutes } from "./acp/agent-routes.ts";
 export { AdminApi, type AdminApiOptions } from "./admin.ts";
+export { Cluster, Membership } from "./cluster/cluster.ts";
+export { NodeLink } from "./cluster/node-link.ts";
 export type { ConnectionLimits } from "./connections/connections.ts";
 export {
   Gateway,

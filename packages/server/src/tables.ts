@@ -1,7 +1,7 @@
 import { mailTables } from "@reins/haak/tables";
 import { hostTables } from "@reins/host/tables";
 import { ledgerTables } from "@reins/ledger/tables";
-import type { Operations, Tables } from "@reins/store";
+import { nodeTables, type Operations, type Tables } from "@reins/store";
 import { harnessTables } from "@reins/supervisor/tables";
 import { connectionTables } from "./connections/tables.ts";
 
@@ -12,4 +12,5 @@ export const homeTables: readonly Tables<Operations, Operations>[] = [
   ...hostTables,
   mailTables,
   connectionTables,
+  nodeTables,
 ];

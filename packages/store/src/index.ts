@@ -1,3 +1,4 @@
+export { type KnownNode, type NodeState, nodeTables, type TenantOwner } from "./nodes.ts";
 export { TextPacker } from "./packed-text.ts";
 export {
   isPostgresAddress,

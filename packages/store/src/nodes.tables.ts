@@ -1,33 +1,132 @@
-import type { KnownNode } from "./nodes.ts";
-import type { TablesModule } from "./store.ts";
+import type { KnownNode, NodeState, TenantOwner } from "./nodes.ts";
+import type { Database, OpenTables, TablesModule } from "./store.ts";
 
-interface NodeRow extends Omit<KnownNode, "labels" | "isAlive" | "capacity"> {
+interface NodeRow extends Pick<KnownNode, "id" | "epoch" | "claim" | "since" | "expires" | "tenants"> {
   readonly labels: string;
   readonly alive: number;
   readonly capacity: number | null;
+  readonly body: string | null;
+  readonly draining: number | null;
 }
 
-const LIST = `SELECT id, epoch, labels, capacity, owner <> '' AND expires > clock_timestamp() AS alive,
-    floor(extract(epoch FROM since) * 1000)::bigint AS since,
-    floor(extract(epoch FROM expires) * 1000)::bigint AS expires
-  FROM store_nodes WHERE shared ORDER BY id`;
+const LIST = `SELECT n.id, n.epoch, n.owner AS claim, n.labels, n.capacity, s.body, s.draining,
+    n.owner <> '' AND n.expires > clock_timestamp() AS alive,
+    floor(extract(epoch FROM n.since) * 1000)::bigint AS since,
+    floor(extract(epoch FROM n.expires) * 1000)::bigint AS expires,
+    (SELECT count(*) FROM tenant_owners o WHERE o.node = n.id AND o.claim = n.owner) AS tenants
+  FROM store_nodes n LEFT JOIN node_states s ON s.node = n.id AND s.claim = n.owner
+  WHERE n.shared ORDER BY n.id`;
 
-/** Reads what claims of the database leave there; in SQLite there are none. */
+/** A claim that was not ended counts, also when it has run out: the other nodes end it, and only then is it over. */
+const OWNER = `SELECT o.tenant, o.node, o.claim, s.body FROM tenant_owners o
+  JOIN store_nodes n ON n.id = o.node AND n.owner = o.claim
+  JOIN node_states s ON s.node = o.node AND s.claim = o.claim
+  WHERE o.tenant = ?`;
+
+/** Two databases of one server share no locks, two schemas of a database do. A session holds the lock of its epoch. */
+const END = `UPDATE store_nodes SET owner = '' WHERE id = ? AND owner = ?
+  AND pg_try_advisory_xact_lock(hashtext('reins ' || current_schema()), epoch::integer)`;
+
+/** Reads what claims of the database leave there, and keeps who owns which tenant; in SQLite there are none. */
 const module: TablesModule = {
-  migrations: [],
-  open(database) {
-    const list = database.kind === "postgres" ? database.prepare<NodeRow>(LIST) : undefined;
-    return { changes: {}, queries: { list: () => list?.all().map(nodeIn) ?? [] } };
-  },
+  migrations: [
+    `CREATE TABLE node_states (
+       node TEXT PRIMARY KEY, claim TEXT NOT NULL, draining INTEGER NOT NULL, body TEXT NOT NULL
+     ) STRICT;
+     CREATE TABLE tenant_owners (tenant TEXT PRIMARY KEY, node TEXT NOT NULL, claim TEXT NOT NULL) STRICT;
+     CREATE INDEX tenant_owners_by_node ON tenant_owners (node, claim)`,
+  ],
+  announces: true,
+  open: (database) => (database.kind === "postgres" ? openShared(database) : ALONE),
 };
 
 export default module;
 
-function nodeIn({ labels, alive, capacity, ...row }: NodeRow): KnownNode {
+/** One process has the database; it is no node. */
+const ALONE: OpenTables = {
+  changes: {
+    tell: () => false,
+    own: () => undefined,
+    disown: () => undefined,
+    drain: () => false,
+    end: () => false,
+  },
+  queries: { list: () => [], owned: () => [] },
+};
+
+function openShared(database: Database): OpenTables {
+  const list = database.prepare<NodeRow>(LIST);
+  const tell = database.prepare<{ readonly draining: number }>(
+    `INSERT INTO node_states (node, claim, draining, body) VALUES (?, ?, 0, ?)
+     ON CONFLICT (node) DO UPDATE SET claim = excluded.claim, body = excluded.body,
+       draining = CASE WHEN node_states.claim = excluded.claim THEN node_states.draining ELSE 0 END
+     RETURNING draining`,
+  );
+  const owner = database.prepare<{ tenant: string; node: string; claim: string; body: string }>(OWNER);
+  const own = database.prepare(
+    `INSERT INTO tenant_owners (tenant, node, claim) VALUES (?, ?, ?)
+     ON CONFLICT (tenant) DO UPDATE SET node = excluded.node, claim = excluded.claim`,
+  );
+  const disown = database.prepare("DELETE FROM tenant_owners WHERE tenant = ? AND node = ? AND claim = ?");
+  const drain = database.prepare(
+    `UPDATE node_states SET draining = ? WHERE node = ?
+     AND claim = (SELECT n.owner FROM store_nodes n WHERE n.id = node_states.node AND n.owner <> '')`,
+  );
+  const end = database.prepare(END);
+  const owned = database.prepare<{ readonly tenant: string }>(
+    "SELECT tenant FROM tenant_owners WHERE node = ? AND claim = ? ORDER BY tenant",
+  );
+  const nodes = () => list.all().map(nodeIn);
+  return {
+    changes: {
+      tell({ node, claim, state }: { node: string; claim: string; state: NodeState }): boolean {
+        return tell.get(node, claim, JSON.stringify(state))?.draining === 1;
+      },
+      own({
+        tenant,
+        labels = {},
+      }: {
+        tenant: string;
+        labels?: Record<string, string>;
+      }): TenantOwner | undefined {
+        const row = owner.get(tenant);
+        if (row) return { tenant, node: row.node, claim: row.claim, address: JSON.parse(row.body).address };
+        const chosen = leastBusy(nodes().filter((node) => hasLabels(node, labels)));
+        if (!chosen?.state) return undefined;
+        own.run(tenant, chosen.id, chosen.claim);
+        return { tenant, node: chosen.id, claim: chosen.claim, address: chosen.state.address };
+      },
+      disown: ({ tenant, node, claim }: TenantOwner) => void disown.run(tenant, node, claim),
+      drain: ({ node, isDraining }: { node: string; isDraining: boolean }) =>
+        drain.run(isDraining ? 1 : 0, node).changes > 0,
+      end: ({ node, claim }: { node: string; claim: string }) => end.run(node, claim).changes > 0,
+    },
+    queries: {
+      list: nodes,
+      owned: ({ node, claim }: { node: string; claim: string }) =>
+        owned.all(node, claim).map(({ tenant }) => tenant),
+    },
+  };
+}
+
+function hasLabels(node: KnownNode, wanted: Readonly<Record<string, string>>): boolean {
+  return Object.entries(wanted).every(([name, value]) => node.labels[name] === value);
+}
+
+/** The node that takes over a tenant: with the fewest sessions and tenants for its capacity. */
+function leastBusy(nodes: readonly KnownNode[]): KnownNode | undefined {
+  const fit = nodes.filter(({ isAlive, state }) => isAlive && state && !state.isDraining);
+  const loadOf = ({ state, tenants, capacity = 1_000 }: KnownNode) =>
+    ((state?.sessions ?? 0) + tenants) / Math.max(capacity, 1);
+  return fit.toSorted((one, other) => loadOf(one) - loadOf(other))[0];
+}
+
+function nodeIn({ labels, alive, capacity, body, draining, ...row }: NodeRow): KnownNode {
   return {
     ...row,
     labels: JSON.parse(labels),
     isAlive: alive === 1,
     ...(capacity !== null && { capacity }),
+    ...(body !== null && { state: { ...JSON.parse(body), isDraining: draining === 1 } }),
   };
 }

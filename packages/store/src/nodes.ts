@@ -3,15 +3,68 @@ import type { StoreNode, Tables } from "./store.ts";
 /** A node as the database knows it. */
 export interface KnownNode extends StoreNode {
   readonly epoch: number;
+  /** Names the process that has the claim; empty once the claim has ended. It stays the same when the epoch grows. */
+  readonly claim: string;
   /** Whether it may write: it has neither ended nor stopped renewing its claim. */
   readonly isAlive: boolean;
   /** Since when it has its epoch, and when its claim ends unless renewed, in milliseconds since 1970. */
   readonly since: number;
   readonly expires: number;
+  /** What the process told of itself; absent until it did. */
+  readonly state?: NodeState;
+  /** How many tenants it owns. */
+  readonly tenants: number;
 }
 
-/** The processes that write to a database in PostgreSQL, or did. One that had it to itself is not among them. */
-export const nodeTables: Tables<Record<never, never>, { list(args: null): KnownNode[] }> = {
+/** What a node tells the others. */
+export interface NodeState {
+  /** Where other nodes reach it, as host:port. */
+  readonly address: string;
+  readonly version: string;
+  /** How many of its sessions are open. */
+  readonly sessions: number;
+  /** The agents that are installed there. */
+  readonly agents: readonly string[];
+  /** Whether it takes over no tenant any more. */
+  readonly isDraining: boolean;
+}
+
+/** The node that serves a tenant. */
+export interface TenantOwner {
+  readonly tenant: string;
+  readonly node: string;
+  /** The claim of the node; another process of the same name does not own it. */
+  readonly claim: string;
+  readonly address: string;
+}
+
+type NodeChanges = {
+  /** Tells the others of a node; gives whether it is to drain. What an earlier process of its name told is forgotten. */
+  tell(args: { node: string; claim: string; state: Omit<NodeState, "isDraining"> }): boolean;
+  /** The owner of a tenant. Without a live one, the least busy node with the wanted labels gets it. */
+  own(args: {
+    tenant: string;
+    labels?: Readonly<Record<string, string>> | undefined;
+  }): TenantOwner | undefined;
+  /** Gives a tenant up. */
+  disown(args: Pick<TenantOwner, "tenant" | "node" | "claim">): undefined;
+  /** Has a live node drain, or take over tenants again; gives whether there is such a node. */
+  drain(args: { node: string; isDraining: boolean }): boolean;
+  /** Ends the claim of a process whose session with the database has ended; gives whether it did. */
+  end(args: { node: string; claim: string }): boolean;
+};
+
+type NodeQueries = {
+  list(args: null): KnownNode[];
+  /** The tenants of a node. */
+  owned(args: { node: string; claim: string }): string[];
+};
+
+/**
+ * The processes that write to a database in PostgreSQL, or did, and which of them serves which tenant. One that had the
+ * database to itself is not among them.
+ */
+export const nodeTables: Tables<NodeChanges, NodeQueries> = {
   name: "nodes",
   module: new URL("./nodes.tables.ts", import.meta.url),
 };

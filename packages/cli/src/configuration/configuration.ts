@@ -10,6 +10,7 @@ import { GraphsSettings } from "./graphs.ts";
 import { McpSettings } from "./mcp-servers.ts";
 import { GatewaySettings } from "./model-access.ts";
 import { NativeConfiguration } from "./native.ts";
+import { NodeSettings } from "./node.ts";
 
 /** Parses a YAML file; a missing one counts as empty. */
 export async function readYamlFile<Schema extends z.ZodType>(
@@ -81,7 +82,16 @@ const Configuration = z.strictObject({
   /** Folders of agents that name none. */
   workspaces: z.array(z.string()).default([]),
   /** The folders that sessions of a tenant may use, by its id. */
-  tenants: z.record(z.string(), z.strictObject({ roots: z.array(z.string().min(1)).min(1) })).default({}),
+  tenants: z
+    .record(
+      z.string(),
+      z.strictObject({
+        roots: z.array(z.string().min(1)).min(1),
+        /** The labels of the nodes that may serve it, such as those that have its folders. */
+        nodes: z.record(z.string(), z.string()).optional(),
+      }),
+    )
+    .default({}),
   /** What each principal and each tenant may use at most; the operator has no quota. */
   quotas: QuotasSettings,
   /** OpenID issuers whose users may use this server, beside those with tokens of Reins. */
@@ -95,6 +105,8 @@ const Configuration = z.strictObject({
   db: z.string().min(1).optional(),
   /** The address of a database in PostgreSQL, in place of SQLite. `@path` reads it from a file, relative to the home. */
   store: z.string().min(1).optional(),
+  /** This Reins is one of several on that database. */
+  node: NodeSettings,
   /** The rules of the constitution, where they are not in the home. */
   policy: z.string().min(1).optional(),
   /** The prose of the constitution, where it is not in the home. */
@@ -192,7 +204,12 @@ export async function readConfiguration(home: string): Promise<Configuration> {
   const restate = await withToken(home, configuration.graphs.restate);
   const graphs = { ...configuration.graphs, services: Object.fromEntries(services), restate };
   const oidc = await Promise.all(configuration.oidc.map((issuer) => withClientSecret(home, issuer)));
-  return { ...configuration, webhooks, audit, telemetry, graphs, oidc };
+  const { node } = configuration;
+  const secret = node && (await secretOf(home, node.secret, "the secret of the nodes"));
+  return {
+    ...{ ...configuration, webhooks, audit, telemetry, graphs, oidc },
+    node: node && secret !== undefined ? { ...node, secret } : undefined,
+  };
 }
 
 export function tenantRoots(

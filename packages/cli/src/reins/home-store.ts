@@ -5,6 +5,7 @@ import {
   prepareSqlite,
   type Store,
   type StoreLoss,
+  type StoreNode,
   shownAddress,
 } from "@reins/store";
 import { linkDatabase } from "../commands/up/locations.ts";
@@ -16,6 +17,8 @@ interface Prepared {
   readonly acceptLoss?: boolean;
   /** The path of a database that is not in the home. */
   readonly database?: string | undefined;
+  /** What this process is among several on a database. */
+  readonly node?: StoreNode | undefined;
 }
 
 /** The store of a home. Starts the threads of SQLite early, because that takes time. */
@@ -25,24 +28,31 @@ export class HomeStore {
   readonly #home: string;
   readonly #acceptLoss: boolean;
   readonly #postgres: PostgresAddress | undefined;
+  readonly #node: StoreNode | undefined;
   #prepared: PreparedSqlite | undefined;
   #opening: Promise<Store> | undefined;
 
-  private constructor(home: string, acceptLoss: boolean, postgres: PostgresAddress | undefined) {
+  private constructor(
+    home: string,
+    postgres: PostgresAddress | undefined,
+    { acceptLoss = false, node }: Prepared,
+  ) {
     this.#home = home;
     this.#acceptLoss = acceptLoss;
     this.#postgres = postgres;
+    this.#node = node;
   }
 
   /** Starts the threads without touching a file, but for the link to a database elsewhere. */
-  static async prepare(home: string, { acceptLoss = false, database }: Prepared = {}): Promise<HomeStore> {
+  static async prepare(home: string, prepared: Prepared = {}): Promise<HomeStore> {
+    const { database } = prepared;
     const postgres = await postgresOf(home);
     if (postgres && database !== undefined)
       throw new CliError(`${database} and ${shownAddress(postgres)} are two databases.`, {
         next: "Leave out --db, REINS_DB and db for PostgreSQL, or REINS_STORE and store for SQLite.",
       });
     if (database !== undefined) await linkDatabase(home, database);
-    const store = new HomeStore(home, acceptLoss, postgres);
+    const store = new HomeStore(home, postgres, prepared);
     if (!postgres) store.#prepared = await store.#prepare();
     return store;
   }
@@ -72,7 +82,8 @@ export class HomeStore {
 
   async #open(): Promise<Store> {
     const common = this.#common;
-    if (this.#postgres) return openHomePostgres({ home: this.#home, address: this.#postgres, ...common });
+    if (this.#postgres)
+      return openHomePostgres({ home: this.#home, address: this.#postgres, node: this.#node, ...common });
     const first = this.#prepared;
     this.#prepared = undefined;
     await privateDatabase(await realDatabase(this.#home));

@@ -1,14 +1,17 @@
 import type { AgentRunner } from "@reins/haak";
 import type { Hosting } from "@reins/host";
 import { errorMessage } from "@reins/kit";
-import type { ServedReins } from "@reins/server";
+import type { Membership, ServedReins } from "@reins/server";
 import { StoreError } from "@reins/store";
 import type { Harness } from "@reins/supervisor";
 import { CliError } from "../errors.ts";
 import { DamagedHome } from "../ledger/ledger-error.ts";
 import type { Log } from "../log.ts";
 
-export type OpenedReins = Pick<ServedReins, "harness" | "hosting" | "runner" | "close" | "abandonAfter">;
+export type OpenedReins = Pick<ServedReins, "harness" | "hosting" | "runner" | "close" | "abandonAfter"> & {
+  /** What this Reins is among several. */
+  readonly membership?: Membership | undefined;
+};
 
 interface ReinsOpenerOptions {
   /** Opens the harness; `report` receives its later errors. */
@@ -57,6 +60,8 @@ export class ReinsOpener {
   readonly hosting = async (): Promise<Hosting> => (await this.#opened()).hosting;
 
   readonly runner = async (): Promise<AgentRunner> => (await this.#opened()).runner;
+
+  readonly membership = async (): Promise<Membership | undefined> => (await this.#opened()).membership;
 
   /** Why durable runs wait, if they do. */
   readonly runsOutage = (): string | undefined => this.#port?.hosting.graphs.outage;

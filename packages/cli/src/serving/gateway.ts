@@ -16,6 +16,7 @@ import {
 } from "@reins/server";
 import type { Harness } from "@reins/supervisor";
 import { readConfiguration, skillSettings } from "../configuration/configuration.ts";
+import type { ClusterNode } from "../configuration/node.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { HomeAgents } from "../hosting/home-agents.ts";
 import { version } from "../installation.ts";
@@ -58,6 +59,19 @@ export async function serveGateway(gateway: Gateway, options: GatewayAddress): P
     };
   } catch (error) {
     throw listenError(error, host, port, "reins up");
+  }
+}
+
+/** Listens for the other nodes; returns how they reach it. */
+export async function serveNodes(
+  gateway: Gateway,
+  { listen, advertise }: Pick<ClusterNode, "listen" | "advertise">,
+): Promise<ListeningServer & { readonly address: string }> {
+  try {
+    const served = await gateway.listenForNodes(listen);
+    return { served, addresses: [], address: advertise ?? served.address };
+  } catch (error) {
+    throw listenError(error, listen.host, listen.port, "reins up");
   }
 }
 

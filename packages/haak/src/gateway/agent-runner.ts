@@ -39,9 +39,10 @@ export class Eviction {
 
   /** Checks every open session. */
   async check(): Promise<void> {
-    const { harness } = this.#options;
+    const { harness, hub } = this.#options;
     for (const { id: tenant } of await harness.identity.listTenants())
-      for (const record of await this.#unused(tenant)) await this.#checkSession(record);
+      if (hub.tenants.serves(tenant))
+        for (const record of await this.#unused(tenant)) await this.#checkSession(record);
     for (const id of this.#marked) await this.turnOver(id);
   }
 
@@ -124,6 +125,7 @@ export class AgentRunner {
   readonly #harness: Harness;
   readonly #mailbox: Mailbox;
   readonly #onError: (error: unknown) => void;
+  readonly #serves: (tenant: string) => boolean;
   readonly #repeaters: readonly Repeater[];
 
   private constructor(options: AgentRunnerOptions) {
@@ -132,6 +134,7 @@ export class AgentRunner {
     const { home, store, identity } = harness;
     this.#harness = harness;
     this.#onError = onError;
+    this.#serves = (tenant) => hosting.hub.tenants.serves(tenant);
     this.#mailbox = new Mailbox({ home, tenant: identity.local().tenant, store });
     this.haak = new Haak({
       hub: hosting.hub,
@@ -155,7 +158,9 @@ export class AgentRunner {
   /** Opens it. Preloads standing agents first if the options say so. */
   static async open(options: AgentRunnerOptions): Promise<AgentRunner> {
     const runner = new AgentRunner(options);
-    if (options.preloadStanding) await runner.preload();
+    const { harness, hosting, preloadStanding = false } = options;
+    if (preloadStanding && !harness.store.node) await runner.preload();
+    else if (preloadStanding) hosting.hub.tenants.listen({ adopted: (tenant) => runner.#adopted(tenant) });
     return runner;
   }
 
@@ -181,6 +186,7 @@ export class AgentRunner {
 
   /** Wakes an idle persistent session of each standing agent with unread mail. The turn itself takes the mail. */
   async heartbeat(): Promise<void> {
+    if (!this.#serves(this.#harness.identity.local().tenant)) return;
     for (const agent of this.#standingAgents()) {
       const unread = await this.#mailbox.unreadFor(agent);
       const key = unread.length > 0 ? await this.#idleKey(agent) : undefined;
@@ -191,6 +197,11 @@ export class AgentRunner {
   /** Stops eviction and heartbeat. Sessions stay as they are. */
   close(): void {
     for (const repeater of this.#repeaters) repeater.stop();
+  }
+
+  /** An agent may take time to start, for which the tenant's requests do not wait. */
+  async #adopted(tenant: string): Promise<void> {
+    if (tenant === this.#harness.identity.local().tenant) void this.preload();
   }
 
   #standingAgents(): readonly string[] {

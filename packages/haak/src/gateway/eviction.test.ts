@@ -29,6 +29,7 @@ function newEviction(sessions: readonly Unused[], { standing = "" } = {}) {
   };
   const eviction = new Eviction({
     hub: {
+      tenants: { serves: () => true },
       live: (id: string) => ({ isBusy: busy.has(id), record: records.find((one) => one.id === id) }),
     } as never,
     harness: { identity, policies: { roster: {} }, store: { query } } as never,

@@ -132,7 +132,8 @@ export class GraphRuns {
     this.#unwatch = hub.watch(({ id, tenant, ended }) => {
       if (ended) this.endRuns([id], tenant);
     });
-    await this.#orchestrator.resume();
+    if (!this.#options.harness.store.node) await this.#orchestrator.resume();
+    hub.tenants.listen(this.#orchestrator);
   }
 
   /** Calls a listener for every change of a run; returns `unsubscribe`. */

@@ -110,14 +110,23 @@ export class RunOrchestrator {
     return this.#stop.signal;
   }
 
-  /** Continues the durable runs of an earlier process; others have failed with it. */
-  async resume(): Promise<void> {
-    const left = await this.#unfinished();
+  /** Continues the durable runs of an earlier process, of a tenant if one is named; others have failed with it. */
+  async resume(tenant?: string): Promise<void> {
+    const left = await this.#unfinished(tenant);
     for (const run of left) this.#options.store.active.set(run.key, run);
     // A process that ended before it wrote the journal of a run began nothing of it.
     for (const { key, id, declared } of left)
       await this.#journal.create(key, { tenant: declared.tenant, run: id });
-    await (this.#durable ?? this.#embedded).resume();
+    if (tenant === undefined) await (this.#durable ?? this.#embedded).resume();
+    else for (const { key } of left) await this.#embedded.continue(key);
+  }
+
+  /** Continues the durable runs of a tenant that this process has come to serve. */
+  adopted = (tenant: string): Promise<void> => this.resume(tenant);
+
+  /** Whether a run of a tenant is under way. */
+  isBusy(tenant: string): boolean {
+    return [...this.#options.store.active.values()].some(({ declared }) => declared.tenant === tenant);
   }
 
   /** Runs a graph that was validated, once it is stored and shown. One that is stored and cannot begin has failed. */
@@ -221,10 +230,10 @@ export class RunOrchestrator {
   }
 
   /** The durable runs of an earlier process; ends the others. */
-  async #unfinished(): Promise<readonly GraphRun[]> {
+  async #unfinished(tenant: string | undefined): Promise<readonly GraphRun[]> {
     const durable: GraphRun[] = [];
     for (const run of await this.#options.store.unfinished()) {
-      if (run.graph.isPlan) continue;
+      if (run.graph.isPlan || (tenant !== undefined && run.declared.tenant !== tenant)) continue;
       if (run.graph.isDurable) durable.push(run);
       else await this.#interrupted(run);
     }

@@ -180,7 +180,8 @@ export class Hosting {
     try {
       const owner = new Owner(harness.home);
       const swept = owner.sweepStrays();
-      await messaging?.recover();
+      // What other nodes have taken is not theirs to put back.
+      if (!harness.store.node) await messaging?.recover();
       swept.catch(() => undefined);
       const catalogue = options.catalogue ?? Catalogue.load(options.agents);
       const logins = new SealedLogins(harness.home, harness.vault);
@@ -259,6 +260,8 @@ export class Hosting {
       late.resolve(hub);
       await swept;
       await runs.resume();
+      const { tenant: own } = harness.identity.local();
+      hub.tenants.listen({ adopted: async (tenant) => tenant === own && messaging?.recover() });
       worktrees.prune(leftover).catch(onError);
       const kills = await killing;
       const { redact } = harness;
@@ -334,7 +337,8 @@ async function openLog(harness: Harness, onError: (error: unknown) => void): Pro
   const log = await EventLog.open({
     store: harness.store,
     now: Date.now,
-    journal: harness.home,
+    // Another node may go on with the log.
+    ...(!harness.store.node && { journal: harness.home }),
     onLost: (hole) => void holes.push(hole),
     onFull: (isFull, error) =>
       onError(

@@ -103,6 +103,11 @@ export class AgentPool {
     return [...this.#running];
   }
 
+  /** Those that run for a tenant. */
+  ofTenant(tenant: string): readonly HostedAgent[] {
+    return this.running.filter((agent) => JSON.parse(this.#slots.get(agent)?.key ?? "[]")[0] === tenant);
+  }
+
   /** Stops an agent, or removes one that died; the next request for it starts a new one. */
   async end(agent: HostedAgent, reason: string): Promise<void> {
     this.#ending.add(agent);

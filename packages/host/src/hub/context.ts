@@ -8,6 +8,7 @@ import type { Askable } from "../sessions/session-clients.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { AgentPool } from "./agent-pool.ts";
+import type { Tenants } from "./tenants.ts";
 
 /** What sessions and turns need of the hub that serves them. */
 export interface HubContext {
@@ -16,6 +17,7 @@ export interface HubContext {
   readonly clock: Clock;
   readonly sessions: Sessions;
   readonly pool: AgentPool;
+  readonly tenants: Pick<Tenants, "expectStaying">;
   /** Wakes sessions between prompts, where daemons are served. */
   readonly idleScheduler: IdleScheduler | undefined;
   /** The MCP servers that users stored for folders, where they are served. */

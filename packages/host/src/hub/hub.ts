@@ -25,6 +25,7 @@ import { closeSession, deleteSession, forwardOutside, forwardToAgent } from "./f
 import { Reaper, type ReaperOptions, restartAgent } from "./reaper.ts";
 import { recover } from "./recovery.ts";
 import { agentIn, forkSession, startSession, subscribesToTurns } from "./start-session.ts";
+import { Tenants } from "./tenants.ts";
 import { Turns } from "./turns.ts";
 
 export interface HubOptions extends ReaperOptions {
@@ -76,6 +77,7 @@ export class Hub implements HubContext {
   readonly sessions: Sessions;
   readonly pool: AgentPool;
   readonly turns: Turns;
+  readonly tenants: Tenants;
   readonly idleScheduler: IdleScheduler | undefined;
   /** The files of clients, where they are served. */
   readonly files: FileService | undefined;
@@ -112,14 +114,15 @@ export class Hub implements HubContext {
       requireRoom: (principal, running) => options.harness.quotas.require("agents", principal, running),
     });
     this.turns = new Turns(this);
+    this.tenants = new Tenants(this);
     this.idleScheduler = options.idleScheduler?.(this);
     this.#reaper = new Reaper(this, options);
   }
 
-  /** Opens a hub, and marks turns that an earlier process left running as interrupted. */
+  /** Opens a hub, and marks turns that an earlier process left running as interrupted; a node does so by the tenant. */
   static async open(options: HubOptions): Promise<Hub> {
     const hub = new Hub(options);
-    await recover(hub);
+    if (!options.harness.store.node) await recover(hub);
     hub.#reaper.start();
     return hub;
   }

@@ -15,14 +15,14 @@ import { endCalls, eventsAfter, notifyInterrupted, paged, recordInterruption } f
 const PAGE = 500;
 
 /**
- * Recovers what an earlier process left, in all tenants: marks running turns as interrupted, and asks open questions
+ * Recovers what an earlier process left, in all tenants or in those that are named: marks running turns as interrupted, and asks open questions
  * again, also of turns that had ended. A session that cannot be recovered is an error of its own: it stays as it is until
  * the next start, and the others are recovered.
  */
-export async function recover(hub: HubContext): Promise<void> {
+export async function recover(hub: HubContext, tenants?: readonly string[]): Promise<void> {
   const { harness, sessions } = hub;
   const graphs = new Set(await harness.store.query(graphTables, "unfinished", null));
-  for (const { id: tenant } of await harness.identity.listTenants()) {
+  for (const tenant of tenants ?? (await harness.identity.listTenants()).map(({ id }) => id)) {
     const running = await sessionsInTurn(sessions, tenant);
     const asking = await sessionsThatAsk(harness, tenant);
     for (const record of running) await recoverOne(hub, record, asking.delete(record.id), graphs);

@@ -44,6 +44,7 @@ export class Turns {
   async prompt(session: Session, prompt: Prompt): Promise<unknown> {
     const { connection, signal, arrival } = prompt;
     if (this.#stopping) throw this.#stopping;
+    this.#hub.tenants.expectStaying(session.record.tenant);
     const result = await session.queue.run(async () => {
       if (session.cancelReason(arrival) instanceof SessionClosed) return CANCELLED;
       expectPending(session, arrival);

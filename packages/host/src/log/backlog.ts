@@ -9,6 +9,8 @@ export interface BacklogOptions {
   readonly store: Pick<Store, "commit">;
   /** Messages that may wait for the store before an append has to wait. */
   readonly most: number;
+  /** Whether clients wait for the store, too: what is brought to it does not wait for another commit to go with. */
+  readonly isUrgent?: boolean;
   /** Called when the store rejects a batch. */
   readonly onFailed: (error: unknown) => void;
   /** Called when messages wait for room on the disk, and when they do no more. */
@@ -131,8 +133,9 @@ export class Backlog {
 
   /** Commits are in the order of the calls. */
   #commit(runs: readonly Run[], { count, size }: { count: number; size: number }): Promise<void> {
+    const relaxed = this.#options.isUrgent !== true;
     const committing = this.#kept(() =>
-      this.#options.store.commit([change(logTables, "append", { runs })], { durable: false, relaxed: true }),
+      this.#options.store.commit([change(logTables, "append", { runs })], { durable: false, relaxed }),
     );
     this.#stored = committing.then(() => {
       this.#count -= count;

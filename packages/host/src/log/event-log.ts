@@ -4,7 +4,7 @@ import { parseExact } from "@reins/supervisor";
 import { Backlog, detached, isFull, registerBuffer, runsOf } from "./backlog.ts";
 import { Journal, stillToStore } from "./journal.ts";
 import type { Cursor, Hole, LoggedEvent, NewEvent } from "./logged-event.ts";
-import { type LogSubscriber, Subscription } from "./subscription.ts";
+import { Followers, type LogSubscriber, Subscription } from "./subscription.ts";
 import { logTables, type Run, type WrittenEvent } from "./tables.ts";
 
 /** Sessions and connections whose last position is cached: those that were written to last. */
@@ -21,8 +21,11 @@ export function readWritten(event: WrittenEvent): LoggedEvent {
 export interface EventLogOptions {
   readonly store: Pick<Store, "commit" | "query">;
   readonly now: () => number;
-  /** The folder of the journal. */
-  readonly journal: string;
+  /**
+   * The folder of the journal, which has messages before the store does. Without one a message goes to clients when the
+   * store has it, so that another process can go on with the log.
+   */
+  readonly journal?: string | undefined;
   /** Messages that may wait for the store before an append has to wait. */
   readonly maxWaiting?: number;
   /** Called with messages that an earlier process wrote and that are lost. */
@@ -41,15 +44,22 @@ const PAGE_SIZE = 512 * 1024;
 /** How long what found no room on the disk waits before it is tried again. */
 const FULL_MS = 250;
 
+/** Messages on their way to the store, for which clients wait. */
+interface Unhanded {
+  readonly batch: readonly NewEvent[];
+  readonly runs: readonly Run[];
+  readonly written: PromiseWithResolvers<void>;
+}
+
 /**
  * Every message to every client, in order. A message is written before any client receives it: to the journal, and from
- * there, many of all sessions in one commit, to the store. A slow reader reads from the store, and costs no memory
- * meanwhile.
+ * there, many of all sessions in one commit, to the store; without a journal to the store at once. A slow reader reads
+ * from the store, and costs no memory meanwhile.
  */
 export class EventLog {
   readonly epoch: number;
   readonly #options: EventLogOptions;
-  readonly #journal: Journal;
+  readonly #journal: Journal | undefined;
   readonly #followers = new Followers();
   readonly #backlog: Backlog;
   /** The last position of each tenant that was assigned, and the last that is written. */
@@ -57,6 +67,8 @@ export class EventLog {
   readonly #last: Map<string, number>;
   readonly #lastOfSession = new LruCache<string, number>({ entries: MAX_SESSIONS });
   #waiting: NewEvent[] = [];
+  /** Without a journal: what the store does not have yet, the oldest first. */
+  #unhanded: Unhanded[] = [];
   #soon = false;
   #handing = false;
   /** Tries again to write what found no room on the disk. */
@@ -72,7 +84,11 @@ export class EventLog {
 
   private constructor(
     options: EventLogOptions,
-    { epoch, journal, lasts }: { epoch: number; journal: Journal; lasts: ReadonlyMap<string, number> },
+    {
+      epoch,
+      journal,
+      lasts,
+    }: { epoch: number; journal: Journal | undefined; lasts: ReadonlyMap<string, number> },
   ) {
     const { store, maxWaiting: most = MAX_WAITING } = options;
     this.#options = options;
@@ -80,6 +96,7 @@ export class EventLog {
     this.#backlog = new Backlog({
       store,
       most,
+      isUrgent: journal === undefined,
       onFailed: (error) => this.#fail(error),
       onFull: options.onFull,
     });
@@ -96,14 +113,27 @@ export class EventLog {
   /** Opens the log, in an epoch of its own. What an earlier run left in the journal is brought to the store first. */
   static async open(options: EventLogOptions): Promise<EventLog> {
     const { store } = options;
-    const journal = await Journal.open(options.journal);
-    const lasts = new Map(await store.query(logTables, "lasts", null));
-    const { runs, holes } = stillToStore(journal, lasts);
+    const journal = options.journal === undefined ? undefined : await Journal.open(options.journal);
+    const lasts = new Map(journal && (await store.query(logTables, "lasts", null)));
+    const { runs, holes } = journal ? stillToStore(journal, lasts) : { runs: [], holes: [] };
     const changes = [change(logTables, "append", { runs, holes }), change(logTables, "begin", null)] as const;
     const [, epoch] = await store.commit(changes);
     for (const hole of holes) options.onLost?.(hole);
-    journal.begin();
+    journal?.begin();
     return new EventLog(options, { epoch, journal, lasts });
+  }
+
+  /** Goes on with the messages of a tenant where the process that wrote them before has come. */
+  async adopt(tenant: string): Promise<void> {
+    const last = await this.#options.store.query(logTables, "last", { tenant });
+    this.#placed.set(tenant, last);
+    this.#last.set(tenant, last);
+  }
+
+  /** Leaves the messages of a tenant to another process. */
+  release(tenant: string): void {
+    this.#placed.delete(tenant);
+    this.#last.delete(tenant);
   }
 
   /**
@@ -112,6 +142,8 @@ export class EventLog {
    */
   append(event: NewEvent, { relaxed = false } = {}): void | Promise<void> {
     if (this.#failure !== undefined) return refused(this.#failure);
+    if (!this.#journal && !this.#placed.has(event.tenant))
+      return refused(new Error(`another node serves the tenant ${event.tenant}`));
     if (this.#waiting.push(event) === 1) this.#newest = detached();
     const room = this.#backlog.add();
     if (relaxed && !this.#followers.has(keyOf(event.tenant, event.session))) this.#seeToItLater();
@@ -139,7 +171,7 @@ export class EventLog {
       clearTimeout(this.#timer);
       clearTimeout(this.#retry);
       this.#unregister();
-      this.#journal.close();
+      this.#journal?.close();
     }
   }
 
@@ -253,10 +285,15 @@ export class EventLog {
     const newest = this.#newest;
     this.#waiting = [];
     const runs = runsOf(batch, { epoch: this.epoch, at: this.#options.now(), places: this.#placed });
+    const journal = this.#journal;
+    if (!journal) {
+      this.#bring({ batch, runs, written: newest });
+      return;
+    }
     try {
-      const mark = this.#added(runs, batch);
+      const mark = this.#added(journal, runs, batch);
       if (mark === undefined) return;
-      this.#backlog.gather(runs, batch.length, () => this.#journal.stored(mark));
+      this.#backlog.gather(runs, batch.length, () => journal.stored(mark));
       this.#seeToItLater();
       this.#handOn(batch, runs);
       newest.resolve();
@@ -266,10 +303,25 @@ export class EventLog {
     }
   }
 
+  /** Brings messages to the store, and hands them on when it has them. */
+  #bring(unhanded: Unhanded): void {
+    this.#unhanded.push(unhanded);
+    // What the store has, it has with everything before.
+    const stored = () => {
+      const until = this.#unhanded.indexOf(unhanded) + 1;
+      for (const { batch, runs, written } of this.#unhanded.splice(0, until)) {
+        this.#handOn(batch, runs);
+        written.resolve();
+      }
+    };
+    this.#backlog.gather(unhanded.runs, unhanded.batch.length, stored);
+    this.#backlog.bringGathered();
+  }
+
   /** Writes to the journal; gives nothing where there is no room on the disk, and tries again later. */
-  #added(runs: readonly Run[], batch: NewEvent[]): number | undefined {
+  #added(journal: Journal, runs: readonly Run[], batch: NewEvent[]): number | undefined {
     try {
-      const mark = this.#journal.add(runs);
+      const mark = journal.add(runs);
       if (this.#isFull) this.#options.onFull?.(false);
       this.#isFull = false;
       return mark;
@@ -293,6 +345,7 @@ export class EventLog {
     this.#failure = error;
     this.#waiting = [];
     this.#newest.reject(error);
+    for (const { written } of this.#unhanded.splice(0)) written.reject(error);
     this.#backlog.fail(error);
     this.#followers.fail(error);
   }
@@ -327,43 +380,4 @@ function refused(reason: unknown): Promise<void> {
 
 function keyOf(tenant: string, session: string): string {
   return `${tenant}\n${session}`;
-}
-
-interface Follower {
-  push(event: LoggedEvent): void;
-  fail(error: unknown): void;
-}
-
-/** The followers of each name in a log. */
-class Followers {
-  readonly #followers = new Map<string, Set<Follower>>();
-
-  /** Whether a name has a follower. */
-  has(name: string): boolean {
-    return this.#followers.has(name);
-  }
-
-  /** Delivers a message to the followers of a name. */
-  push(name: string, event: LoggedEvent): void {
-    const all = this.#followers.get(name);
-    if (all) for (const follower of all) follower.push(event);
-  }
-
-  join(name: string, follower: Follower): void {
-    const all = this.#followers.get(name) ?? new Set();
-    all.add(follower);
-    this.#followers.set(name, all);
-  }
-
-  leave(name: string, follower: Follower): void {
-    const all = this.#followers.get(name);
-    all?.delete(follower);
-    if (all?.size === 0) this.#followers.delete(name);
-  }
-
-  /** Fails all followers. */
-  fail(error: unknown): void {
-    for (const follower of new Set([...this.#followers.values()].flatMap((all) => [...all])))
-      follower.fail(error);
-  }
 }

@@ -75,6 +75,13 @@ const module: TablesModule = {
          UNION ALL SELECT tenant, last FROM log_holes
        ) WHERE tenant IS NOT NULL GROUP BY tenant`,
     );
+    const last = database.prepare(
+      `SELECT max(ord) AS ord FROM (
+         SELECT (SELECT ord + count - 1 FROM log_blocks WHERE tenant = @tenant ORDER BY ord DESC LIMIT 1) AS ord
+         UNION ALL SELECT max(ord) FROM log_pruned WHERE tenant = @tenant
+         UNION ALL SELECT max(last) FROM log_holes WHERE tenant = @tenant
+       ) AS positions`,
+    );
     const begin = database.prepare(
       "INSERT INTO log_epochs (epoch) SELECT coalesce(max(epoch), 0) + 1 FROM log_epochs RETURNING epoch",
     );
@@ -119,6 +126,7 @@ const module: TablesModule = {
           const rows = lasts.all().map(membersOf);
           return new Map(rows.map(({ tenant, ord }) => [String(tenant), Number(ord)]));
         },
+        last: ({ tenant }: { tenant: string }) => orderIn(last.get({ tenant })),
         lastOf: ({ tenant, epoch }: { tenant: string; epoch: number }) =>
           orderIn(lastOf.get({ tenant, epoch })),
         prunedUntil: ({ tenant, session }: { tenant: string; session: string }) =>

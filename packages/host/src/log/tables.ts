@@ -42,6 +42,8 @@ export type LogQueries = {
   written(args: LogRange): WrittenEvent[];
   /** The last position of every tenant, also if its message was deleted. */
   lasts(args: null): ReadonlyMap<string, number>;
+  /** The last position of a tenant, also if its message was deleted. */
+  last(args: { tenant: string }): number;
   /** The last position of a tenant in an epoch or an earlier one, as far as it is known; 0 when there is none. */
   lastOf(args: { tenant: string; epoch: number }): number;
   /** The position up to which messages of a session were deleted; 0 when none were, or where the name holds a colon. */

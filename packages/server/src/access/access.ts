@@ -20,6 +20,8 @@ export interface AccessOptions {
   readonly home: string;
   /** Tokens that the operator chose, instead of the home's own. */
   readonly tokens?: readonly string[];
+  /** Names the cookie of several nodes, whose homes are different ones. */
+  readonly cluster?: string | undefined;
   readonly clock?: Clock;
   readonly randomBytes?: RandomBytes;
 }
@@ -28,20 +30,20 @@ export interface AccessOptions {
 export class Access {
   /** The start token; authenticates as the operator. */
   readonly token: string;
-  /** The name of the cookie. One per home, because cookies ignore ports. */
+  /** The name of the cookie. One per home, or for all nodes, because cookies ignore ports. */
   readonly cookie: string;
   readonly #known: ReturnType<typeof knownTokens>;
   readonly #codes: LoginCodes;
   readonly #logins: Logins;
 
   private constructor(
-    home: string,
+    name: string,
     tokens: readonly [string, ...string[]],
     codes: LoginCodes,
     logins: Logins,
   ) {
     [this.token] = tokens;
-    this.cookie = `reins_${createHash("sha256").update(home).digest("hex").slice(0, 8)}`;
+    this.cookie = `reins_${createHash("sha256").update(name).digest("hex").slice(0, 8)}`;
     this.#known = knownTokens(tokens.map((secret) => ({ principal: LOCAL, secret })));
     this.#codes = codes;
     this.#logins = logins;
@@ -56,7 +58,12 @@ export class Access {
       first ?? startToken(home, randomBytes),
       Logins.open({ path, clock, randomBytes }),
     ]);
-    return new Access(home, [token, ...others], new LoginCodes(clock, randomBytes), logins);
+    return new Access(
+      options.cluster ?? home,
+      [token, ...others],
+      new LoginCodes(clock, randomBytes),
+      logins,
+    );
   }
 
   /** Creates a login code, valid once within ten minutes; by default for the operator. */

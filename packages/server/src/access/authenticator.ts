@@ -4,6 +4,7 @@ import { type Credential, credentialInHeaders, originFault, upgradeCredential } 
 import type { Audience } from "@reins/api";
 import { type Clock, errorMessage, LruCache } from "@reins/kit";
 import { DEFAULT_TENANT, type Harness, isAdmin, type Principal } from "@reins/supervisor";
+import { linkedCaller } from "../cluster/link-headers.ts";
 import type { ListenerContext } from "../gateway/listener.ts";
 import { pathOf } from "../gateway/request.ts";
 import type { Log } from "../limits.ts";
@@ -83,12 +84,21 @@ export class RequestAuthenticator {
     { upgrades = false, anonymous }: AuthenticateOptions = {},
   ): Caller | Promise<Caller> {
     if (context.operator) return OPERATOR;
+    const linked = context.link ? linkedCaller(request) : undefined;
+    if (linked) return linked;
     const shown = upgrades ? upgradeCredential(request, true) : credentialInHeaders(request);
     const credential = shown ?? passwordOf(request);
     if (credential) return this.#ofToken(credential, request);
     const login = cookieIn(request, this.#options.access.cookie);
     if (login !== undefined) return this.#ofLogin(login, request, upgrades);
     return this.#ofAnonymous(request, anonymous);
+  }
+
+  /** Whether a request has a login that is not known here; another node may have begun it. */
+  hasUnknownLogin(request: IncomingMessage, context: ListenerContext): boolean {
+    if (context.operator || credentialInHeaders(request)) return false;
+    const login = cookieIn(request, this.#options.access.cookie);
+    return login !== undefined && this.#options.access.ofLogin(login) === undefined;
   }
 
   /** The problem for a wrong credential; after too many, `too_many_requests`. */

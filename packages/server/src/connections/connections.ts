@@ -43,11 +43,14 @@ export class Connections {
   readonly #ending = new Set<string>();
   #cancelSweep: () => void = () => undefined;
   #isReleased = false;
+  readonly #unlisten: () => void;
 
   constructor(options: ConnectionsOptions) {
     this.hosting = options.hosting;
     this.#options = options;
     this.#sweepLater();
+    const released = (tenant: string) => this.#unload(({ record }) => record.tenant === tenant);
+    this.#unlisten = options.hosting.hub.tenants.listen({ released });
   }
 
   /** Opens a connection and initializes its agent. Removes the connection if that fails. */
@@ -183,9 +186,17 @@ export class Connections {
   async release(): Promise<void> {
     this.#isReleased = true;
     this.#cancelSweep();
-    const live = [...this.#live.values()];
-    this.#live.clear();
-    for (const opening of live) (await opened(opening))?.close();
+    this.#unlisten();
+    await this.#unload(() => true);
+  }
+
+  async #unload(which: (kept: DurableConnection) => boolean): Promise<void> {
+    for (const [id, opening] of [...this.#live]) {
+      const kept = await opened(opening);
+      if (kept && !which(kept)) continue;
+      this.#live.delete(id);
+      kept?.close();
+    }
   }
 
   async #recordOf(id: string): Promise<ConnectionRecord | undefined> {

@@ -4,6 +4,7 @@ import { rateHeaders } from "@reins/kit";
 import { LOCAL, type Quotas } from "@reins/supervisor";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Caller, RequestAuthenticator } from "../access/authenticator.ts";
+import type { Cluster } from "../cluster/cluster.ts";
 import type { GatewayLimits, Log } from "../limits.ts";
 import { frameworkProblem, HttpProblem, httpProblem, setSecurityHeaders } from "../problems.ts";
 import { listenerContextOf } from "./listener.ts";
@@ -16,6 +17,8 @@ export interface ApplicationOptions {
   readonly limits: GatewayLimits;
   readonly bodies: IncomingBodies;
   readonly log: Log;
+  /** Passes requests on to the nodes that serve them, where there are several. */
+  readonly cluster?: Cluster | undefined;
   /** Receives every answered request. */
   readonly onAnswered?: ((answered: AnsweredRequest) => void) | undefined;
 }
@@ -92,7 +95,7 @@ function answeredRequest(request: FastifyRequest, reply: FastifyReply): Answered
 function enter(
   request: FastifyRequest,
   reply: FastifyReply,
-  { authenticator, allowed, quotas }: ApplicationOptions,
+  { authenticator, allowed, quotas, cluster }: ApplicationOptions,
   done: (error?: Error) => void,
 ): void {
   const { raw } = request;
@@ -104,17 +107,45 @@ function enter(
     reply.code(204).send();
     return;
   }
-  const authenticated = (caller: Caller | null) => {
-    request.caller = caller;
+  const ofLogins = operation?.node === "logins";
+  const admit = (caller: Caller | null) => {
     if (caller) {
-      context.unauthenticated?.remove(raw.socket);
       // The operator has no quota.
       const left = caller.id === LOCAL ? undefined : quotas.take("requests", caller);
       if (left) reply.headers(rateHeaders("requests", left));
     }
     done(request.is404 ? absent(allowed.of(pathOf(raw))) : undefined);
   };
-  const caller = open || operation?.audience === "anyone" ? null : authenticator.authenticate(raw, context);
+  /** Answers it here, unless another node serves it. */
+  const passOrAdmit = async (among: Cluster, caller: Caller | null) => {
+    const isPassed = await among.forward({ request: raw, caller: caller ?? undefined, ofLogins }, reply.raw);
+    if (isPassed) reply.hijack();
+    else admit(caller);
+  };
+  const authenticated = (caller: Caller | null) => {
+    request.caller = caller;
+    if (caller) context.unauthenticated?.remove(raw.socket);
+    if (cluster && caller && operation?.node !== "any" && !request.is404)
+      passOrAdmit(cluster, caller).catch(done);
+    else admit(caller);
+  };
+  const isPublic = open || operation?.audience === "anyone";
+  // The node of the operator's tenant knows the logins of all.
+  if (cluster && (ofLogins ? isPublic : !isPublic && authenticator.hasUnknownLogin(raw, context))) {
+    cluster
+      .forward({ request: raw, ofLogins: true }, reply.raw)
+      .then(async (isPassed) => {
+        if (isPassed) {
+          reply.hijack();
+          return;
+        }
+        request.caller = isPublic ? null : await authenticator.authenticate(raw, context);
+        admit(request.caller);
+      })
+      .catch(done);
+    return;
+  }
+  const caller = isPublic ? null : authenticator.authenticate(raw, context);
   if (caller instanceof Promise) caller.then(authenticated).catch(done);
   else authenticated(caller);
 }

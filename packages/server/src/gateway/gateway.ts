@@ -9,6 +9,7 @@ import { RequestAuthenticator } from "../access/authenticator.ts";
 import { Oidc } from "../access/oidc/oidc.ts";
 import type { OidcSettings } from "../access/oidc/settings.ts";
 import { ahpRoutes } from "../ahp.ts";
+import type { Cluster } from "../cluster/cluster.ts";
 import { type GatewayLimits, type Log, settleLimits } from "../limits.ts";
 import { OperationRouter } from "../routes/operation-router.ts";
 import type { Routes } from "../routes/router.ts";
@@ -57,6 +58,8 @@ export interface GatewayOptions {
   readonly stalls?: (() => Stalls) | undefined;
   /** Why durable runs wait, if they do. */
   readonly runsOutage?: (() => string | undefined) | undefined;
+  /** The other nodes, where there are several. */
+  readonly cluster?: Cluster | undefined;
   readonly clock?: Clock;
   readonly limits?: Partial<GatewayLimits>;
 }
@@ -87,7 +90,7 @@ export class Gateway {
 
   /** Creates a gateway with all routes. Does not wait for the harness. */
   static async create(options: GatewayOptions): Promise<Gateway> {
-    const { harness, access, version, log, clock = systemClock } = options;
+    const { harness, access, version, log, cluster, clock = systemClock } = options;
     const limits = settleLimits(options.limits);
     const oidc = new Oidc(options.oidc ?? [], clock);
     const authenticator = new RequestAuthenticator({ access, oidc, harness, clock, limits, log });
@@ -101,6 +104,7 @@ export class Gateway {
       quotas,
       clock,
       log,
+      cluster,
       answerTimeoutMs: limits.answerTimeoutMs,
     });
     const routes: readonly Routes[] = [
@@ -129,6 +133,7 @@ export class Gateway {
       limits,
       bodies,
       log,
+      cluster,
       onAnswered: options.onAnswered,
     });
     for (const group of routes) {
@@ -149,7 +154,7 @@ export class Gateway {
       });
     }
     await application.ready();
-    return new Gateway({ application, routes, upgrades, addresses, limits, clock });
+    return new Gateway({ application, routes, upgrades, addresses, limits, clock, cluster });
   }
 
   /** Listens on a port. Clients must authenticate. */
@@ -183,6 +188,22 @@ export class Gateway {
     const listener = this.#newListener(context, newHttpServer(this.#parts.limits));
     await listenOnSocket(listener.server, path);
     return this.#serve(listener, path);
+  }
+
+  /** Listens for other nodes, which have authenticated whom they name. */
+  async listenForNodes({ host, port }: Pick<ListenOptions, "host" | "port">): Promise<Served> {
+    const { cluster, limits } = this.#parts;
+    if (!cluster) throw new Error("a Reins that is no node listens for none");
+    const context = {
+      operator: false,
+      link: true,
+      secure: true,
+      streaming: true,
+      streams: new Set<SseWriter>(),
+    };
+    const listener = this.#newListener(context, cluster.link.newServer(limits));
+    await listening(listener.server, `${host}:${port}`, () => listener.server.listen(port, host));
+    return this.#serve(listener, `${host.includes(":") ? `[${host}]` : host}:${listener.port}`);
   }
 
   /** Handles a request of this process with the operator's rights; a `fetch` for clients of the API. */
@@ -242,4 +263,5 @@ interface Parts {
   readonly addresses: string[];
   readonly limits: GatewayLimits;
   readonly clock: Clock;
+  readonly cluster: Cluster | undefined;
 }

@@ -19,6 +19,8 @@ import { Usage } from "./request.ts";
 export interface ListenerContext {
   /** Whether its clients are the operator: on the private socket, and in this process. */
   readonly operator: boolean;
+  /** Whether its clients are other nodes, which pass on what they were asked. */
+  readonly link?: boolean;
   /** Allowed hosts and origins; absent where no browser connects. */
   readonly rules?: OriginRules | undefined;
   /** Whether it uses TLS. */
@@ -239,7 +241,7 @@ function keyOf({ remoteAddress, remotePort }: End): string {
 const CHECK_MS = 2_000;
 
 /** Settings of HTTP/1.1, with and without TLS. */
-function httpSettings({ headersTimeoutMs }: GatewayLimits) {
+export function httpSettings({ headersTimeoutMs }: GatewayLimits) {
   return {
     headersTimeout: headersTimeoutMs,
     // Each request has its own, which its handler can lift.

@@ -9,6 +9,7 @@ import {
   type RequestAuthenticator,
   requireAudience,
 } from "../access/authenticator.ts";
+import type { Cluster } from "../cluster/cluster.ts";
 import type { Log } from "../limits.ts";
 import { closeWithProblem, frameworkProblem, HttpProblem, httpProblem } from "../problems.ts";
 import type { SocketDoor, UpgradeHandler, UpgradeOptions } from "../routes/router.ts";
@@ -21,6 +22,8 @@ export interface UpgradesOptions {
   readonly quotas: Quotas;
   readonly clock: Clock;
   readonly log: Log;
+  /** Passes upgrades on to the nodes that serve them, where there are several. */
+  readonly cluster?: Cluster | undefined;
   /** The timeout of authentication. */
   readonly answerTimeoutMs: number;
 }
@@ -60,12 +63,16 @@ export class Upgrades {
     try {
       const path = pathOf(request);
       const handler = this.#handlers.find(({ pattern }) => pattern.test(path));
+      const { cluster, authenticator } = this.#options;
+      const isUnknown = cluster !== undefined && authenticator.hasUnknownLogin(request, context);
+      if (isUnknown && (await cluster.upgrade({ request, ofLogins: true }, socket, head))) return;
       const caller = await this.#authenticate(request, socket, context, handler?.anonymous);
       if (!handler) throw new HttpProblem("not_found", "this path has no WebSocket");
       const { harness, quotas, clock } = this.#options;
       if (handler.audience !== "principal")
         requireAudience(handler.audience, (await authorize(harness, caller.id)).principal);
       if (!socket.writable) return;
+      if (await cluster?.upgrade({ request, caller }, socket, head)) return;
       quotas.take("requests", caller);
       const release = quotas.hold("streams", caller);
       const cancel = onceExpired(caller, clock, () => socket.destroy());

@@ -12,6 +12,8 @@ describe("the settings of reins up", () => {
       tls: { cert: undefined, key: undefined },
       workspaces: [],
       tenants: {},
+      placement: {},
+      cluster: undefined,
       database: undefined,
       policyFiles: {},
       auth: "token",

@@ -9,6 +9,7 @@ import {
   tenantRoots,
 } from "../../configuration/configuration.ts";
 import { nativeSettings } from "../../configuration/native.ts";
+import { type ClusterNode, clusterNode } from "../../configuration/node.ts";
 import { namedPolicyFiles } from "../../configuration/policy-files.ts";
 import { CliError } from "../../errors.ts";
 import { readAmount } from "../../flags.ts";
@@ -83,6 +84,10 @@ export interface UpSettings {
   readonly quotas: Configuration["quotas"] | undefined;
   /** The folders that sessions of each tenant may use, absolute. */
   readonly tenants: Readonly<Record<string, readonly string[]>>;
+  /** The labels of the nodes that may serve each tenant. */
+  readonly placement: Readonly<Record<string, Readonly<Record<string, string>> | undefined>>;
+  /** Set where this Reins is one of several. */
+  readonly cluster: ClusterNode | undefined;
   readonly runner: HaakSettings;
   readonly native: ReturnType<typeof nativeSettings>;
 }
@@ -100,6 +105,10 @@ export function resolveUpSettings(
 ): UpSettings {
   const home = homeFolder(flags.home, environment);
   const host = flags.host ?? (environment.REINS_HOST || file.host || "127.0.0.1");
+  if (file.node && file.graphs?.engine === "restate")
+    throw new CliError("node and graphs.engine: restate cannot be used together yet.", {
+      next: "Leave out one of them in reins.yaml; durable runs of a node go on where its tenant does.",
+    });
   const database = flags.db ?? (environment.REINS_DB || undefined);
   return {
     host,
@@ -112,6 +121,10 @@ export function resolveUpSettings(
       flags.workspace?.map((folder) => resolve(folder)) ??
       (file.workspaces ?? []).map((folder) => resolve(home, folder)),
     tenants: tenantRoots(home, file.tenants),
+    placement: Object.fromEntries(
+      Object.entries(file.tenants ?? {}).map(([tenant, { nodes }]) => [tenant, nodes]),
+    ),
+    cluster: clusterNode(file.node, environment, environment.REINS_STORE || file.store),
     database: database === undefined ? file.db && resolve(home, file.db) : resolve(database),
     policyFiles: namedPolicyFiles({ home, flags, environment, file }),
     auth: authOn(host, file),

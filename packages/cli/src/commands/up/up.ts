@@ -2,7 +2,18 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { type AhpEvent, AhpServer, EventType } from "@reins/ahp";
 import { errorMessage, isLoopback } from "@reins/kit";
-import { type Access, type AdminApi, agentRoutes, Gateway, haakRoutes, hostRoutes } from "@reins/server";
+import {
+  type Access,
+  type AdminApi,
+  agentRoutes,
+  Cluster,
+  Gateway,
+  haakRoutes,
+  hostRoutes,
+  Membership,
+  NodeLink,
+  type ServedReins,
+} from "@reins/server";
 import { command, type ValuesOf } from "../../command.ts";
 import { readConfiguration } from "../../configuration/configuration.ts";
 import { requirePolicyFiles } from "../../configuration/policy-files.ts";
@@ -12,9 +23,9 @@ import { inspectorFolder, version } from "../../installation.ts";
 import { type Log, logLevel, openLog } from "../../log.ts";
 import { HomeStore } from "../../reins/home-store.ts";
 import { openHome as openReinsHome } from "../../reins/reins.ts";
-import { ReinsOpener } from "../../reins/reins-opener.ts";
+import { type OpenedReins, ReinsOpener } from "../../reins/reins-opener.ts";
 import { refuseOpenServer } from "../../serving/address.ts";
-import { adminApi, openAccess, serveGateway, serveOperator } from "../../serving/gateway.ts";
+import { adminApi, openAccess, serveGateway, serveNodes, serveOperator } from "../../serving/gateway.ts";
 import { type ListeningServer, serveSocket, serveUntilStopped, startAll } from "../../serving/listen.ts";
 import { announceStart } from "../../serving/start-message.ts";
 import { surviveFullDisk, watchForStop } from "../../serving/stop.ts";
@@ -36,7 +47,7 @@ export const upCommand = command({
 roots), oidc (issuers whose users may use this server),
 quotas (of principals and tenants), agent_idle, cancel_grace, retention, db, store (the address of
 a database in PostgreSQL instead), policy, constitution, ttl, preload_standing,
-heartbeat_interval (0 for none), ws ({auth: none} accepts local clients without a token, as unknown), and
+heartbeat_interval (0 for none), node (this Reins is one of several on that database), ws ({auth: none} accepts local clients without a token, as unknown), and
 webhooks for approvals.
 
 Environment, each overridden by its flag:
@@ -44,6 +55,8 @@ Environment, each overridden by its flag:
   REINS_PRELOAD_STANDING, REINS_HEARTBEAT_INTERVAL
   REINS_STORE    the state in PostgreSQL: postgres://user:password@host/database, or @file with such an address; has no
                  flag, which other users of this machine could read
+  REINS_NODE, REINS_NODE_LISTEN, REINS_NODE_ADVERTISE
+                 the name of this node, and where it listens for the others and is reached by them
   REINS_SKILLS_PATH  folders with skills, with colons between them
   REINS_LOG      trace, debug, info, warn, error or silent`,
   examples: [
@@ -73,7 +86,8 @@ Environment, each overridden by its flag:
     for (const folder of settings.workspaces) await requireFolder(folder, source);
     for (const folder of Object.values(settings.tenants).flat())
       await requireFolder(folder, "A folder under tenants in reins.yaml");
-    const store = await HomeStore.prepare(home, { acceptLoss: flags.acceptLoss ?? false, database });
+    const { node } = settings.cluster ?? {};
+    const store = await HomeStore.prepare(home, { acceptLoss: flags.acceptLoss ?? false, database, node });
     const restore = surviveFullDisk(log);
     try {
       await serve({ settings, flags, log, tls, store });
@@ -97,6 +111,15 @@ async function serve({ settings, flags, log, tls, store }: PreparedUp): Promise<
   const workspace = await sessionWorkspace(home, settings.workspaces, process.cwd());
   const stop = watchForStop();
   const admin = adminApi(home, () => opener.hosting());
+  const cluster =
+    settings.cluster &&
+    new Cluster({
+      link: new NodeLink({ secret: settings.cluster.secret, log }),
+      harness: () => opener.harness(),
+      membership: () => opener.membership(),
+    });
+  // Known once it listens, before the home is opened.
+  let address = "";
   // Opens the harness while the server listens already.
   const opener: ReinsOpener = new ReinsOpener({
     log,
@@ -109,11 +132,16 @@ async function serve({ settings, flags, log, tls, store }: PreparedUp): Promise<
       const parts = { home, log, report, flags, openStore, workspace, tap: admin.tap, haak, ...losses };
       const opened = await openReinsHome({ ...parts, skillDirs });
       admin.attend(opened.harness, opened.hosting);
-      return opened;
+      return cluster ? joined(opened, { cluster, settings, address, report }) : opened;
     },
   });
-  const access = await openAccess({ home, tokens });
-  const opened = await listen(settings, { tls, opener, admin, access, log });
+  const access = await openAccess({ home, tokens, cluster: settings.cluster?.secret });
+  const opened = await listen(settings, {
+    ...{ tls, opener, admin, access, log, cluster },
+    onNodes: (where) => {
+      address = where;
+    },
+  });
   const ownToken = tokens.length === 0;
   await announceStart({ opened, access, home, workspace, ownToken, mayOpen: flags.open, log });
   warn(settings, tls !== undefined, log);
@@ -122,17 +150,53 @@ async function serve({ settings, flags, log, tls, store }: PreparedUp): Promise<
   await serveUntilStopped(opened, stop, log, opener);
 }
 
+interface JoinParts {
+  readonly cluster: Cluster;
+  readonly settings: UpSettings;
+  readonly address: string;
+  readonly report: (error: unknown) => void;
+}
+
+/** A home that is one of several on a database. */
+async function joined(opened: ServedReins, parts: JoinParts): Promise<OpenedReins> {
+  const { cluster, settings, address, report } = parts;
+  const { hosting, store } = opened;
+  const membership = await Membership.open({
+    ...{ hosting, store, address, link: cluster.link, version: version(), onError: report },
+    labelsFor: (tenant) => settings.placement[tenant],
+  }).catch(async (error: unknown) => {
+    await opened.close();
+    throw error;
+  });
+  hosting.hub.tenants.listen({ released: async (tenant) => cluster.release(tenant) });
+  return {
+    ...{ ...opened, membership },
+    close: async () => {
+      membership?.close();
+      await opened.close();
+    },
+    abandonAfter: async (error) => {
+      const isAbandoned = await opened.abandonAfter(error);
+      if (isAbandoned) membership?.close();
+      return isAbandoned;
+    },
+  };
+}
+
 interface ServedParts {
   readonly tls: TlsPair | undefined;
   readonly opener: ReinsOpener;
   readonly admin: AdminApi;
   readonly access: Access;
   readonly log: Log;
+  readonly cluster: Cluster | undefined;
+  /** Called with the address at which other nodes reach this one. */
+  readonly onNodes: (address: string) => void;
 }
 
 /** Opens the sockets first: they show whether a Reins runs on this home, whatever its port. */
 async function listen(settings: UpSettings, parts: ServedParts): Promise<ListeningServer[]> {
-  const { tls, opener, admin, access, log } = parts;
+  const { tls, opener, admin, access, log, cluster, onNodes } = parts;
   const { host, port, home, allowHosts, workspaces, auth, native, oidc, quotas } = settings;
   const workspace = { cwd: workspaces[0] ?? homedir(), roots: workspaces };
   const observers = { observe: decisionLogger(log), onRefused: rejectionLogger(log) };
@@ -155,6 +219,7 @@ async function listen(settings: UpSettings, parts: ServedParts): Promise<Listeni
     onAnswered: admin.answered,
     stalls: admin.stalls,
     runsOutage: opener.runsOutage,
+    cluster,
     routes: [
       ...agentRoutes({ harness: opener.harness, hosting: opener.hosting, log, defaultAgent: "native" }),
       haakRoutes({ harness: opener.harness, runner: opener.runner, auth, log }),
@@ -162,7 +227,17 @@ async function listen(settings: UpSettings, parts: ServedParts): Promise<Listeni
       ...admin.routes,
     ],
   });
+  const node = settings.cluster;
   return startAll([
+    ...(node
+      ? [
+          async () => {
+            const nodes = await serveNodes(gateway, node);
+            onNodes(nodes.address);
+            return nodes;
+          },
+        ]
+      : []),
     () => serveSocket(server, socketIn(home), alreadyRunning(home)),
     () => serveOperator(gateway, operatorSocketIn(home), usedByCommand(home)),
     () => serveGateway(gateway, { host, port, allowHosts, tls }),

@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHmac, randomUUID } from "node:crypto";
 import { type Clock, errorMessage, exponentialBackoff, retryAfterMs } from "@reins/kit";
 import { restoredJson } from "@reins/ledger";
 import { change, type Store } from "@reins/store";
@@ -33,6 +33,9 @@ const ATTEMPT_MS = 10_000;
 const LONGEST_WAIT_MS = 60_000;
 const MAX_ERROR = 500;
 const TRIM_EVERY = 100;
+/** How long a process that has sent to a webhook keeps others from it, and how long these wait: longer than an attempt. */
+const OWNED_MS = 15_000;
+const OTHERS_MS = 5_000;
 
 /**
  * Sends to one webhook, one message at a time. A message that failed is retried later, after others; a failure also
@@ -40,6 +43,7 @@ const TRIM_EVERY = 100;
  */
 export class Lane {
   readonly #options: LaneOptions;
+  readonly #owner = randomUUID();
   #closed = false;
   /** Aborts the attempt in progress. */
   #stop: AbortController | undefined;
@@ -81,6 +85,10 @@ export class Lane {
         const latest = new Date(clock.now().getTime() + LONGEST_PAUSE_MS).toISOString();
         const next = await store.query(approvalTables, "nextDelivery", { webhook: webhook.name, latest });
         if (!next || this.#closed) continue;
+        if (!(await this.#isOurs())) {
+          this.#wakeAfter(OTHERS_MS);
+          break;
+        }
         const wait = Date.parse(next.due_at) - clock.now().getTime();
         if (wait > 0 && wait <= LONGEST_PAUSE_MS) this.#wakeAfter(wait);
         else await this.#deliver(next);
@@ -93,6 +101,12 @@ export class Lane {
     } finally {
       this.#running = undefined;
     }
+  }
+
+  /** Whether this process sends to the webhook: one of several that share the store does, as long as it goes on. */
+  async #isOurs(): Promise<boolean> {
+    const { store, webhook } = this.#options;
+    return !store.node || (await store.claim(`webhook ${webhook.name}`, this.#owner, OWNED_MS)) !== undefined;
   }
 
   #wakeAfter(milliseconds: number): void {

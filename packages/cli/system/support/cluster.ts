@@ -1,0 +1,166 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { cp, mkdir, writeFile } from "node:fs/promises";
+import { type AddressInfo, connect as connectTo, createServer, type Server, type Socket } from "node:net";
+import { join } from "node:path";
+import { OperatedHome } from "./operated-home.ts";
+import { listening, type Reins } from "./reins.ts";
+
+/** A node: its home, and the process that serves it. */
+export interface RunningNode {
+  readonly name: string;
+  readonly home: OperatedHome;
+  reins: Reins;
+}
+
+/** Passes each connection on to the next node that can be reached, whatever it carries. */
+class Balancer {
+  readonly #server: Server;
+  readonly #open = new Set<Socket>();
+  readonly #ports: () => readonly number[];
+  #turn = 0;
+
+  private constructor(ports: () => readonly number[]) {
+    this.#ports = ports;
+    this.#server = createServer((client) => {
+      this.#keep(client);
+      this.#pass(client, this.#ports().length);
+    });
+  }
+
+  static async start(ports: () => readonly number[]): Promise<Balancer> {
+    const balancer = new Balancer(ports);
+    balancer.#server.listen(0, "127.0.0.1");
+    await once(balancer.#server, "listening");
+    return balancer;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#open) socket.destroy();
+  }
+
+  #pass(client: Socket, tries: number): void {
+    const ports = this.#ports();
+    this.#turn += 1;
+    const port = ports[this.#turn % ports.length];
+    if (port === undefined || tries === 0) {
+      client.destroy();
+      return;
+    }
+    const node = connectTo(port, "127.0.0.1");
+    this.#keep(node);
+    const again = () => this.#pass(client, tries - 1);
+    node.once("error", again);
+    node.once("connect", () => {
+      node.off("error", again);
+      node.on("error", () => client.destroy());
+      client.on("error", () => node.destroy());
+      node.once("close", () => client.destroy());
+      client.once("close", () => node.destroy());
+      client.pipe(node).pipe(client);
+    });
+  }
+
+  #keep(socket: Socket): void {
+    this.#open.add(socket);
+    socket.on("error", () => undefined);
+    socket.once("close", () => this.#open.delete(socket));
+  }
+}
+
+/** Nodes on one database, each a `reins up` with a home of its own, behind a balancer. */
+export class TestCluster {
+  readonly token = randomBytes(16).toString("hex");
+  readonly nodes: RunningNode[] = [];
+  readonly #store: string;
+  readonly #secret = randomBytes(32).toString("hex");
+  #balancer: Balancer | undefined;
+
+  constructor(store: string) {
+    this.#store = store;
+  }
+
+  static async start(store: string, names: readonly string[], settings = ""): Promise<TestCluster> {
+    const cluster = new TestCluster(store);
+    for (const name of names) await cluster.add(name, settings);
+    cluster.#balancer = await Balancer.start(() => cluster.nodes.map(({ reins }) => portOf(reins)));
+    return cluster;
+  }
+
+  /** The address of the balancer. */
+  get url(): string {
+    return this.#balancer?.url ?? "";
+  }
+
+  node(name: string): RunningNode {
+    const node = this.nodes.find((one) => one.name === name);
+    if (!node) throw new Error(`there is no node ${name}`);
+    return node;
+  }
+
+  /** The address of a node. */
+  urlOf(name: string): string {
+    return new URL(this.node(name).reins.addressOf("http")).origin;
+  }
+
+  /** Starts a node with the keys of the first, or again on its home. */
+  async add(name: string, settings = ""): Promise<RunningNode> {
+    const home = new OperatedHome({ REINS_STORE: this.#store });
+    await mkdir(home.path, { mode: 0o700 });
+    const [first] = this.nodes;
+    if (first) await cp(join(first.home.path, "keys"), join(home.path, "keys"), { recursive: true });
+    const lines = [
+      "node:",
+      `  name: ${name}`,
+      "  listen: 127.0.0.1:0",
+      `  secret: ${this.#secret}`,
+      `  labels: { zone: ${name} }`,
+      settings,
+    ];
+    await writeFile(join(home.path, "reins.yaml"), lines.join("\n"), { mode: 0o600 });
+    const node = { name, home, reins: await this.#up(home) };
+    this.nodes.push(node);
+    return node;
+  }
+
+  async restart(name: string): Promise<void> {
+    const node = this.node(name);
+    node.reins = await this.#up(node.home);
+  }
+
+  /** Asks a node, or whichever the balancer chooses, as the operator or with another token. */
+  async ask(path: string, { url = this.url, token = this.token, ...init }: RequestInit & Where = {}) {
+    const response = await fetch(new URL(path, url), {
+      ...init,
+      headers: { authorization: `Bearer ${token}`, connection: "close", ...init.headers },
+    });
+    const text = await response.text();
+    return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
+  }
+
+  close(): void {
+    this.#balancer?.close();
+  }
+
+  async #up(home: OperatedHome): Promise<Reins> {
+    const environment = { ...home.environment, REINS_TOKEN: this.token };
+    const args = ["up", "--port", "0", "--workspace", home.workspace];
+    const reins = await listening(args, environment);
+    await reins.printed("rules are in force");
+    return reins;
+  }
+}
+
+interface Where {
+  readonly url?: string;
+  readonly token?: string;
+}
+
+function portOf(reins: Reins): number {
+  return Number(new URL(reins.addressOf("http")).port);
+}

@@ -1,0 +1,251 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Hosting } from "@reins/host";
+import { Repeater, systemClock } from "@reins/kit";
+import { change, type KnownNode, nodeTables, type Store, type TenantOwner } from "@reins/store";
+import { DEFAULT_TENANT, type Harness, LOCAL } from "@reins/supervisor";
+import { type Caller, required } from "../access/authenticator.ts";
+import { HttpProblem } from "../problems.ts";
+import { type NodeLink, NodeUnreachable } from "./node-link.ts";
+
+/** What a node is for the others. */
+export interface MembershipOptions {
+  readonly hosting: Hosting;
+  readonly store: Store;
+  readonly link: NodeLink;
+  /** Where the other nodes reach this one, as host:port. */
+  readonly address: string;
+  readonly version: string;
+  /** The agents that are installed here. */
+  readonly agents?: (() => Promise<readonly string[]>) | undefined;
+  /** The labels that the node of a tenant needs. */
+  readonly labelsFor?: ((tenant: string) => Readonly<Record<string, string>> | undefined) | undefined;
+  readonly onError: (error: unknown) => void;
+}
+
+/** How often a node looks at the others, and tells them of itself. */
+const LOOK_MS = 1_000;
+/** How long a tenant whose turns go on is left alone before it is looked at again, while the node drains. */
+const BUSY_MS = 200;
+
+/**
+ * One node among others, for as long as its store is open: it tells them of itself, knows who owns which tenant, takes
+ * tenants over whose owner is gone, and hands its own over when it drains.
+ */
+export class Membership {
+  readonly id: string;
+  readonly #claim: string;
+  readonly #options: MembershipOptions;
+  /** The owners of other tenants, as far as they are known. */
+  readonly #owners = new Map<string, TenantOwner>();
+  /** Tenants that are being handed over. */
+  readonly #leaving = new Map<string, Promise<void>>();
+  readonly #unwatch: (() => void) | undefined;
+  readonly #repeater: Repeater;
+  #told = "";
+  #draining: Promise<void> | undefined;
+  #isDraining = false;
+  #closed = false;
+
+  private constructor(options: MembershipOptions, id: string, claim: string) {
+    this.id = id;
+    this.#claim = claim;
+    this.#options = options;
+    this.#unwatch = options.store.watch?.(nodeTables, () => this.#owners.clear());
+    this.#repeater = new Repeater(systemClock, LOOK_MS, () => this.#look(), options.onError);
+  }
+
+  /** Joins the nodes of a database; undefined where the process has it to itself. */
+  static async open(options: MembershipOptions): Promise<Membership | undefined> {
+    const { node } = options.store;
+    if (!node) return undefined;
+    const known = await options.store.query(nodeTables, "list", null);
+    const claim = known.find(({ id }) => id === node.id)?.claim;
+    if (!claim) throw new Error(`the claim of the node ${node.id} has ended`);
+    const membership = new Membership(options, node.id, claim);
+    await membership.#look();
+    return membership;
+  }
+
+  /** All nodes, also those that are gone. */
+  nodes(): Promise<KnownNode[]> {
+    return this.#options.store.query(nodeTables, "list", null);
+  }
+
+  /** The node that serves a tenant; undefined where that is this one, which then has recovered its sessions. */
+  owner(tenant: string): undefined | Promise<TenantOwner | undefined> {
+    const leaving = this.#leaving.get(tenant);
+    if (leaving) return leaving.then(() => this.#find(tenant));
+    return this.#options.hosting.hub.tenants.serves(tenant) ? undefined : this.#find(tenant);
+  }
+
+  /** Notes that an owner cannot be reached; its claim ends at once if its process has ended. */
+  async lost({ tenant, node, claim }: TenantOwner): Promise<void> {
+    this.#owners.delete(tenant);
+    await this.#options.store.commit([change(nodeTables, "end", { node, claim })]);
+  }
+
+  /** Has a node drain, or take over tenants again; returns whether there is such a node. */
+  async drain(node: string, isDraining: boolean): Promise<boolean> {
+    const [isThere] = await this.#options.store.commit([change(nodeTables, "drain", { node, isDraining })]);
+    return isThere;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#repeater.stop();
+    this.#unwatch?.();
+  }
+
+  async #find(tenant: string): Promise<TenantOwner | undefined> {
+    const { store, hosting, labelsFor } = this.#options;
+    const known = this.#owners.get(tenant);
+    if (known) return known;
+    const labels = labelsFor?.(tenant);
+    const [owner] = await store.commit([change(nodeTables, "own", { tenant, ...(labels && { labels }) })]);
+    if (!owner)
+      throw new HttpProblem("unavailable", "no node takes this over; reins node list shows them", {
+        headers: { "retry-after": "2" },
+      });
+    if (owner.node === this.id && owner.claim === this.#claim) {
+      await hosting.hub.tenants.adopt(tenant);
+      return undefined;
+    }
+    this.#owners.set(tenant, owner);
+    return owner;
+  }
+
+  /** Looks at the others, and tells them what has changed here. */
+  async #look(): Promise<void> {
+    const { store, link, hosting, address, version, agents } = this.#options;
+    const sessions = hosting.hub.sessions.all.length;
+    const state = { address, version, sessions, agents: (await agents?.()) ?? [] };
+    const text = JSON.stringify(state);
+    if (text !== this.#told)
+      await store.commit([change(nodeTables, "tell", { node: this.id, claim: this.#claim, state })]);
+    this.#told = text;
+    const nodes = await this.nodes();
+    const alive = new Set(nodes.flatMap(({ claim }) => (claim === "" ? [] : [claim])));
+    for (const [tenant, { claim }] of this.#owners) if (!alive.has(claim)) this.#owners.delete(tenant);
+    for (const claim of link.claims) if (!alive.has(claim)) link.drop(claim);
+    this.#isDraining = nodes.some(({ id, state: told }) => id === this.id && told?.isDraining === true);
+    if (this.#isDraining)
+      this.#draining ??= this.#handOver().finally(() => {
+        this.#draining = undefined;
+      });
+  }
+
+  /** Hands over one tenant after the other, each once nothing of it is under way. */
+  async #handOver(): Promise<void> {
+    const { hub } = this.#options.hosting;
+    while (this.#isDraining && !this.#closed && hub.tenants.all.length > 0) {
+      for (const tenant of hub.tenants.all) {
+        if (hub.tenants.isBusy(tenant)) continue;
+        const leaving = this.#leave(tenant).finally(() => this.#leaving.delete(tenant));
+        this.#leaving.set(
+          tenant,
+          leaving.catch(() => undefined),
+        );
+        await leaving.catch(this.#options.onError);
+      }
+      await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
+    }
+  }
+
+  async #leave(tenant: string): Promise<void> {
+    const { hosting, store } = this.#options;
+    if (!(await hosting.hub.tenants.release(tenant))) return;
+    await store.commit([change(nodeTables, "disown", { tenant, node: this.id, claim: this.#claim })]);
+  }
+}
+
+/** A request that another node may serve. */
+export interface TenantRequest {
+  readonly request: IncomingMessage;
+  /** Absent where the node that serves it finds out. */
+  readonly caller?: Caller | undefined;
+  /** Whether it is about logins, which the node of the operator's tenant has. */
+  readonly ofLogins?: boolean | undefined;
+}
+
+export interface ClusterOptions {
+  readonly link: NodeLink;
+  readonly harness: () => Promise<Harness>;
+  /** The node, once the home is open. */
+  readonly membership: () => Promise<Membership | undefined>;
+}
+
+/** Passes requests on to the nodes that serve their tenants. */
+export class Cluster {
+  readonly link: NodeLink;
+  readonly membership: ClusterOptions["membership"];
+  readonly #options: ClusterOptions;
+  /** What is answered here, by tenant. */
+  readonly #open = new Map<string, Set<{ destroy(): unknown }>>();
+
+  constructor(options: ClusterOptions) {
+    this.#options = options;
+    this.link = options.link;
+    this.membership = options.membership;
+  }
+
+  /** Passes a request on if another node serves it; returns whether it did. */
+  forward(request: TenantRequest, response: ServerResponse): Promise<boolean> {
+    return this.#passOn(request, response, (owner) => this.link.forward(owner, request, response));
+  }
+
+  /** The same with an upgrade. */
+  upgrade(request: TenantRequest, socket: Duplex, head: Buffer): Promise<boolean> {
+    return this.#passOn(request, socket, (owner) => this.link.upgrade(owner, request, socket, head));
+  }
+
+  /** Ends what is still open of a tenant that is served here no more. */
+  release(tenant: string): void {
+    for (const one of this.#open.get(tenant) ?? []) one.destroy();
+  }
+
+  async #passOn(
+    { caller, ofLogins }: TenantRequest,
+    end: Duplex | ServerResponse,
+    pass: (owner: TenantOwner) => Promise<void>,
+  ): Promise<boolean> {
+    const membership = await required(this.membership);
+    if (!membership) return false;
+    const tenant = ofLogins ? DEFAULT_TENANT : await this.#tenantOf(caller);
+    for (let isFirst = true; ; isFirst = false) {
+      const owner = await membership.owner(tenant);
+      if (!owner) {
+        this.#note(tenant, end);
+        return false;
+      }
+      try {
+        await pass(owner);
+        return true;
+      } catch (error) {
+        if (!(error instanceof NodeUnreachable)) throw error;
+        await membership.lost(owner);
+        if (!isFirst)
+          throw new HttpProblem("unavailable", "the node that serves this cannot be reached; try again", {
+            headers: { "retry-after": "2" },
+            cause: error,
+          });
+      }
+    }
+  }
+
+  async #tenantOf(caller: Caller | undefined): Promise<string> {
+    if (!caller || caller.id === LOCAL) return DEFAULT_TENANT;
+    if (caller.tenant !== undefined) return caller.tenant;
+    const { identity } = await required(this.#options.harness);
+    return (await identity.current(caller))?.tenant ?? DEFAULT_TENANT;
+  }
+
+  #note(tenant: string, end: Duplex | ServerResponse): void {
+    const open = this.#open.get(tenant) ?? new Set();
+    this.#open.set(tenant, open.add(end));
+    end.once("close", () => {
+      open.delete(end);
+      if (open.size === 0 && this.#open.get(tenant) === open) this.#open.delete(tenant);
+    });
+  }
+}

@@ -1,40 +1,82 @@
 import { randomUUID } from "node:crypto";
-import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { link, mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import type { z } from "zod";
 import { errorCode, hasCode } from "./errors.ts";
 
+/** How a file is replaced. */
+export interface ReplaceOptions {
+  /** The permissions of the file; by default it is for this user only. */
+  readonly mode?: number | undefined;
+  /** Called when the content is on the disk; if it returns false, the file stays what it was. */
+  readonly onlyIf?: (() => Promise<boolean>) | undefined;
+}
+
 /**
- * Replaces a file atomically, readable by this user only, and creates its folders. A reader sees the old or the new
- * content, whole, also after a power cut.
+ * Replaces a file atomically and durably, and creates its folders. A reader sees the old or the new content, whole, also
+ * after a power cut. Returns whether it was replaced.
  */
-export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
-  await put(path, content, (fresh) => rename(fresh, path));
+export async function replaceFile(
+  path: string,
+  content: string | Uint8Array,
+  { mode = OWNER_ONLY, onlyIf = async () => true }: ReplaceOptions = {},
+): Promise<boolean> {
+  return put(path, content, mode, async (fresh) => {
+    const isWanted = await onlyIf();
+    if (isWanted) await rename(fresh, path);
+    return isWanted;
+  });
 }
 
 /** Creates a file in the same way. Returns false if it exists, also when another process creates it at the same time. */
 export async function createFile(path: string, content: string | Uint8Array): Promise<boolean> {
   try {
-    await put(path, content, (fresh) => link(fresh, path));
-    return true;
+    return await put(path, content, OWNER_ONLY, async (fresh) => {
+      await link(fresh, path);
+      return true;
+    });
   } catch (error) {
     if (errorCode(error) === "EEXIST") return false;
     throw error;
   }
 }
 
+const OWNER_ONLY = 0o600;
+
 async function put(
   path: string,
   content: string | Uint8Array,
-  name: (fresh: string) => Promise<void>,
-): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const fresh = `${path}.${randomUUID()}`;
+  mode: number,
+  name: (fresh: string) => Promise<boolean>,
+): Promise<boolean> {
+  const folder = dirname(path);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const fresh = join(folder, `.${basename(path).slice(0, 100)}.${randomUUID()}`);
   try {
-    await writeFile(fresh, content, { flag: "wx", mode: 0o600, flush: true });
-    await name(fresh);
+    const file = await open(fresh, "wx", mode);
+    try {
+      await file.writeFile(content);
+      await file.chmod(mode);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    const isNamed = await name(fresh);
+    if (isNamed) await syncFolder(folder);
+    return isNamed;
   } finally {
     await rm(fresh, { force: true });
+  }
+}
+
+/** Has the names in a folder reach the disk. Windows cannot open a folder, and flushes its names itself. */
+export async function syncFolder(path: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const folder = await open(path);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
   }
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { lstat, mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { syncFolder } from "@reins/kit";
 import { LedgerError } from "./ledger-error.ts";
 
 /** A file as it was found: what it holds, and who else may reach it. */
@@ -108,17 +109,6 @@ export const machineDisk: Disk = {
 
   sync: syncFolder,
 };
-
-/** Windows cannot open a folder, and flushes its names itself. */
-async function syncFolder(path: string): Promise<void> {
-  if (process.platform === "win32") return;
-  const folder = await open(path, constants.O_RDONLY);
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-}
 
 function reachOf(found: Stats): FoundFolder {
   const user = process.geteuid?.();

@@ -6,6 +6,7 @@ import { reachesAll } from "../governor/session-folders.ts";
 import type { CallerAccess, FileCaller } from "./caller-access.ts";
 import { FileFault, onPath } from "./file-fault.ts";
 import { HeldFolder } from "./held-folder.ts";
+import type { SetAside } from "./set-aside.ts";
 import { ENTRY_BYTES, type TakenRoom, type TenantRoom } from "./tenant-room.ts";
 import {
   expectVersion,
@@ -39,6 +40,13 @@ export interface ReadableFile extends Pick<FoundEntry, "path" | "size"> {
   close(): Promise<void>;
 }
 
+/** What the files of callers need. */
+interface FileServiceParts {
+  readonly access: CallerAccess;
+  readonly room: TenantRoom;
+  readonly setAside: SetAside;
+}
+
 /** How many files of an archive one verdict is about. */
 const BATCH = 64;
 const MOST_SHOWN = 1_024;
@@ -51,13 +59,15 @@ const CHUNK = 256 * 1024;
 export class FileService {
   readonly #access: CallerAccess;
   readonly #room: TenantRoom;
+  readonly #setAside: SetAside;
   readonly #limits: UploadLimits;
   /** Changes by version, one at a time for a file. */
   readonly #changes = new KeyedQueue();
 
-  constructor(access: CallerAccess, room: TenantRoom, limits: Partial<UploadLimits> = {}) {
+  constructor({ access, room, setAside }: FileServiceParts, limits: Partial<UploadLimits> = {}) {
     this.#access = access;
     this.#room = room;
+    this.#setAside = setAside;
     this.#limits = { ...LIMITS, ...limits };
   }
 
@@ -212,10 +222,10 @@ export class FileService {
           const [source, replaced] = [await left.look(entry), await right.look(name)];
           if (!source) throw new FileFault("not_found", `${from.path} is not there`);
           if (replaced && !overwrite) throw new FileFault("conflict", `${to.path} is there already`);
-          // A file takes the place of a file at once; anything else has to be gone before.
+          // A file takes the place of a file at once.
           if (replaced && (replaced.isDirectory() || source.isDirectory()))
-            await right.remove(name, { recursive: true });
-          await right.place(left, entry, name, { replaces: overwrite });
+            await this.#setAside.replace(right, name, left, entry);
+          else await right.place(left, entry, name, { replaces: overwrite });
           await right.sync();
           await left.sync();
         }),

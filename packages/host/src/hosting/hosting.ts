@@ -10,6 +10,7 @@ import { type GovernedInstall, governInstall } from "../control/caller-scope.ts"
 import type { Waiting } from "../control/enforce.ts";
 import { CallerAccess } from "../files/caller-access.ts";
 import { FileService } from "../files/file-service.ts";
+import { SetAside } from "../files/set-aside.ts";
 import { TenantRoom } from "../files/tenant-room.ts";
 import type { TurnPreparation } from "../governor/context.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
@@ -214,7 +215,9 @@ export class Hosting {
       const { quotas } = harness;
       const rootsOf = async (principal: Principal) => (await folders.callerPlace(principal)).roots;
       const room = new TenantRoom({ quotas, rootsOf });
-      const files = new FileService(access, room);
+      const setAside = new SetAside(harness.home, onError);
+      await setAside.recover();
+      const files = new FileService({ access, room, setAside });
       const folderServers = await FolderServers.open(harness.home);
       const governed: Hosting["governInstall"] = (principal, install, run, waiting) => {
         const parts = { harness, entry: catalogue.entry(NATIVE_AGENT), onError };

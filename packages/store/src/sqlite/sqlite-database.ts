@@ -1,6 +1,7 @@
 import { closeSync, constants, openSync } from "node:fs";
-import { access, open, rename, rm } from "node:fs/promises";
+import { access, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { syncFolder } from "@reins/kit";
 import SqliteDatabase from "better-sqlite3";
 import type { Database } from "../store.ts";
 import { StoreError } from "../store-error.ts";
@@ -107,15 +108,4 @@ async function isThere(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-/** Windows keeps names without being asked, and cannot be asked. */
-async function syncFolder(path: string): Promise<void> {
-  if (process.platform === "win32") return;
-  const folder = await open(path);
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 }

@@ -28,7 +28,7 @@ export interface StartServerOptions extends ReinsClientOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** A Reins of this process. It ends with it, or with `close`. */
+/** A Reins of this process. It stops with `close`, or when the process ends, also when that is killed. */
 export interface StartedServer extends ReinsClient {
   readonly url: string;
   readonly token: string;
@@ -76,14 +76,18 @@ class Server {
     const args = ["up", "--port", `${port}`, "--no-open", "--home", home, "--workspace", workspace];
     this.#child = spawn(program, [...first, ...args], {
       // The token is in no command line, which other users can see.
-      env: { ...process.env, ...env, REINS_TOKEN: this.token, REINS_HOST: "127.0.0.1", REINS_LOG: "info" },
-      stdio: ["ignore", "pipe", "pipe"],
+      env: {
+        ...{ ...process.env, ...env },
+        ...{ REINS_TOKEN: this.token, REINS_HOST: "127.0.0.1", REINS_LOG: "info", REINS_STOP_AT_EOF: "1" },
+      },
+      // The system closes its input when this process ends, however it does, and the server stops.
+      stdio: ["pipe", "pipe", "pipe"],
     });
     for (const stream of [this.#child.stdout, this.#child.stderr])
       stream?.setEncoding("utf8").on("data", (text: string) => this.#print(text));
     this.#child.on("error", (error) => this.#ended.abort(error));
     this.#child.on("exit", () => this.#ended.abort());
-    process.once("exit", this.#kill);
+    this.#child.stdin?.on("error", () => undefined);
   }
 
   get pid(): number {
@@ -113,19 +117,14 @@ class Server {
 
   /** Ends the server; one that does not end is killed. */
   async stop(): Promise<void> {
-    process.off("exit", this.#kill);
     if (this.#child.pid === undefined || this.#child.exitCode !== null || this.#child.signalCode !== null)
       return;
     const exited = once(this.#child, "exit");
-    const timer = setTimeout(this.#kill, STOP_MS);
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), STOP_MS);
     this.#child.kill("SIGTERM");
     await exited;
     clearTimeout(timer);
   }
-
-  readonly #kill = (): void => {
-    this.#child.kill("SIGKILL");
-  };
 
   #print(text: string): void {
     this.#output = (this.#output + text).slice(0, KEPT_OUTPUT);

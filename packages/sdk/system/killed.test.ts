@@ -1,3 +1,7 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { client } from "@agentclientprotocol/sdk";
 import { expect, onTestFinished, test } from "vitest";
@@ -72,3 +76,44 @@ test("a server that is killed in a streamed turn and started again: no update is
     });
   expect(said.join("")).toBe("1 2 3 4 ");
 });
+
+/** Starts a server, prints its process id, and does nothing more. */
+const STARTER = `
+  import { startIn } from ${JSON.stringify(new URL("./fixtures/server.ts", import.meta.url).href)};
+  const [, home, workspace] = process.argv;
+  const { pid } = await startIn({ home, workspace });
+  console.log(pid);
+`;
+
+/** Whether a process runs; one that has ended and was not waited for does not. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+test.each(["SIGKILL", "SIGTERM"] as const)(
+  "a server stops, in order, with the program that started it and was ended by %s",
+  async (signal) => {
+    const room = await makeRoom();
+    onTestFinished(() => room.remove());
+    const { home, workspace } = room;
+    const starter = spawn(process.execPath, ["--input-type=module", "-e", STARTER, home, workspace], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [printed] = await once(starter.stdout, "data");
+    const pid = Number(String(printed));
+    onTestFinished(() => {
+      if (isAlive(pid)) process.kill(pid, "SIGKILL");
+    });
+    expect(isAlive(pid)).toBe(true);
+    expect(existsSync(join(home, "reins.sock"))).toBe(true);
+    starter.kill(signal);
+    await expect.poll(() => isAlive(pid), { timeout: 30_000, interval: 100 }).toBe(false);
+    // What is killed leaves these behind.
+    expect(existsSync(join(home, "reins.sock"))).toBe(false);
+    expect(existsSync(join(home, "reins.db-wal"))).toBe(false);
+  },
+);

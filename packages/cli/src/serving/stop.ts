@@ -4,15 +4,24 @@ import { systemCode } from "../errors.ts";
 import type { Log } from "../log.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const ENDS = ["end", "close", "error"] as const;
+
+/** Why a stop was requested: a signal, or the end of the standard input. */
+type StopReason = NodeJS.Signals | "end of input";
 
 export interface Stop {
-  readonly requested: Promise<NodeJS.Signals>;
+  readonly requested: Promise<StopReason>;
   dispose(): void;
 }
 
+interface StopOptions {
+  /** Also requests a stop when it ends, as a pipe does with the process that holds its other end. */
+  readonly input?: NodeJS.ReadStream | undefined;
+}
+
 /** Watches for Ctrl-C and termination signals. The first requests a stop; the second ends the process at once. */
-export function watchForStop(): Stop {
-  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
+export function watchForStop({ input }: StopOptions = {}): Stop {
+  const { promise, resolve } = Promise.withResolvers<StopReason>();
   let asked = false;
   const take = (signal: NodeJS.Signals) => {
     if (asked) process.exit(128 + constants.signals[signal]);
@@ -20,10 +29,15 @@ export function watchForStop(): Stop {
     resolve(signal);
   };
   for (const signal of SIGNALS) process.on(signal, take);
+  const end = () => resolve("end of input");
+  for (const event of ENDS) input?.on(event, end);
+  input?.resume();
   return {
     requested: promise,
     dispose: () => {
       for (const signal of SIGNALS) process.off(signal, take);
+      for (const event of ENDS) input?.off(event, end);
+      input?.pause();
     },
   };
 }

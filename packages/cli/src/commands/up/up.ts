@@ -58,6 +58,7 @@ Environment, each overridden by its flag:
   REINS_NODE, REINS_NODE_LISTEN, REINS_NODE_ADVERTISE
                  the name of this node, and where it listens for the others and is reached by them
   REINS_SKILLS_PATH  folders with skills, with colons between them
+  REINS_STOP_AT_EOF  1 stops it when its standard input ends: with a program that holds the other end of a pipe
   REINS_LOG      trace, debug, info, warn, error or silent`,
   examples: [
     "reins up",
@@ -68,7 +69,7 @@ Environment, each overridden by its flag:
     "reins ledger log -f                              what it records, from another terminal",
   ],
   codes: {
-    done: "stopped by Ctrl-C or SIGTERM",
+    done: "stopped by Ctrl-C, SIGTERM or the end of its input",
     failed: "failed",
     usage: "wrong usage, or a host open to others without a token",
     taken: "the port is in use, or Reins is already running on this home",
@@ -109,7 +110,7 @@ interface PreparedUp {
 async function serve({ settings, flags, log, tls, store }: PreparedUp): Promise<void> {
   const { home, tokens, runner: haak } = settings;
   const workspace = await sessionWorkspace(home, settings.workspaces, process.cwd());
-  const stop = watchForStop();
+  const stop = watchForStop({ input: process.env.REINS_STOP_AT_EOF === "1" ? process.stdin : undefined });
   const admin = adminApi(home, () => opener.hosting());
   const cluster =
     settings.cluster &&

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { createFile, ifExists, readJsonFile, replaceFile } from "./files.ts";
+import { createFile, ifExists, readJsonFile, replaceFile, replaceFileIf } from "./files.ts";
 
 async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "reins-replace-"));
@@ -19,6 +19,17 @@ test("a file takes the place of the one before, for this user only, and leaves n
   expect(await readFile(path, "utf8")).toBe("two");
   expect((await stat(path)).mode & 0o077).toBe(0);
   expect(await readdir(folder)).toEqual(["file"]);
+});
+
+test("a file has the permissions that are wanted, and stays where it is no longer to be replaced", async () => {
+  const path = join(await newFolder(), "file");
+  await replaceFile(path, "one", 0o751);
+  expect((await stat(path)).mode & 0o777).toBe(0o751);
+  expect(await replaceFileIf(path, "two", async () => false)).toBe(false);
+  expect(await readFile(path, "utf8")).toBe("one");
+  expect(await replaceFileIf(path, "two", async () => true, 0o640)).toBe(true);
+  expect([await readFile(path, "utf8"), (await stat(path)).mode & 0o777]).toEqual(["two", 0o640]);
+  expect(await readdir(join(path, ".."))).toEqual(["file"]);
 });
 
 test("what cannot take its place leaves nothing beside it either", async () => {

@@ -4,27 +4,25 @@ import { basename, dirname, join } from "node:path";
 import type { z } from "zod";
 import { errorCode, hasCode } from "./errors.ts";
 
-/** How a file is replaced. */
-export interface ReplaceOptions {
-  /** The permissions of the file; by default it is for this user only. */
-  readonly mode?: number | undefined;
-  /** Called when the content is on the disk; if it returns false, the file stays what it was. */
-  readonly onlyIf?: (() => Promise<boolean>) | undefined;
-}
-
 /**
  * Replaces a file atomically and durably, and creates its folders. A reader sees the old or the new content, whole, also
- * after a power cut. Returns whether it was replaced.
+ * after a power cut. Without a mode, it is for this user only.
  */
-export async function replaceFile(
+export async function replaceFile(path: string, content: string | Uint8Array, mode?: number): Promise<void> {
+  await replaceFileIf(path, content, async () => true, mode);
+}
+
+/** The same where something still holds once the content is on the disk. Returns whether it did. */
+export async function replaceFileIf(
   path: string,
   content: string | Uint8Array,
-  { mode = OWNER_ONLY, onlyIf = async () => true }: ReplaceOptions = {},
+  isWanted: () => Promise<boolean>,
+  mode: number = OWNER_ONLY,
 ): Promise<boolean> {
   return put(path, content, mode, async (fresh) => {
-    const isWanted = await onlyIf();
-    if (isWanted) await rename(fresh, path);
-    return isWanted;
+    const replaces = await isWanted();
+    if (replaces) await rename(fresh, path);
+    return replaces;
   });
 }
 

@@ -14,7 +14,7 @@ export {
 export { exponentialBackoff, retryAfterMs } from "./backoff.ts";
 export { FileStamps, LruCache } from "./cache.ts";
 export { errorCode, errorMessage, hasCode, JsonError, type JsonFault } from "./errors.ts";
-export { createFile, ifExists, type ReplaceOptions, readJsonFile, replaceFile, syncFolder } from "./files.ts";
+export { createFile, ifExists, readJsonFile, replaceFile, replaceFileIf, syncFolder } from "./files.ts";
 export { compilePattern } from "./glob.ts";
 export { HIDDEN, hasHidden, quoteLines, visibleJson, visibleText } from "./hidden.ts";
 export {

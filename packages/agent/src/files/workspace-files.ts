@@ -1,8 +1,7 @@
-import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, readdir, readlink, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, lstat, mkdir, open, readdir, readlink, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { errorCode } from "@reins/kit";
+import { errorCode, replaceFile } from "@reins/kit";
 import { FileError, Roots } from "./roots.ts";
 
 /** A file that is open: where it really lies, and its state. */
@@ -101,22 +100,8 @@ export async function writeAtomically(roots: Roots, path: string, content: strin
   const real = await roots.resolve(path);
   const name = basename(real);
   await withFolder(roots, dirname(real), { make: true }, async (base) => {
-    const mode = await modeOf(join(base, name), path);
-    const fresh = join(base, `.${name.slice(0, 100)}.${randomUUID()}`);
-    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
-    try {
-      const file = await open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode ?? 0o666);
-      try {
-        await file.writeFile(content, "utf8");
-        if (mode !== undefined) await file.chmod(mode);
-      } finally {
-        await file.close();
-      }
-      await rename(fresh, join(base, name));
-    } catch (error) {
-      await rm(fresh, { force: true });
-      throw error;
-    }
+    const mode = (await modeOf(join(base, name), path)) ?? 0o666 & ~process.umask();
+    await replaceFile(join(base, name), content, mode);
   });
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { chmod, copyFile, mkdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { readFile, realpath, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { errorMessage, ifExists, isRecord, type JsonObject, parseJson, replaceFile } from "@reins/kit";
 import { z } from "zod";
@@ -56,10 +56,7 @@ export async function installHooks(install: HookInstall): Promise<HookState & { 
   const { path, bytes, mode, document } = settings;
   if (document.disableAllHooks === true)
     throw invalid(path, "switches all hooks off by disableAllHooks; remove that first");
-  await mkdir(join(home, "hooks"), { recursive: true, mode: 0o700 });
-  const fresh = join(home, "hooks", `.${PROGRAM}.${process.pid}`);
-  await copyFile(join(CATALOGUE_FILES, PROGRAM), fresh);
-  await rename(fresh, programIn(home));
+  await replaceFile(programIn(home), await readFile(join(CATALOGUE_FILES, PROGRAM)));
   const text = serialized(withHooks(withoutHooks(document), install), bytes);
   const after = Buffer.from(text);
   if (bytes?.equals(after)) return { path, installed: "yes", changed: false };
@@ -69,7 +66,7 @@ export async function installHooks(install: HookInstall): Promise<HookState & { 
     recordIn(install),
     JSON.stringify({ path, before, mode, after: digest(after) } satisfies HookRecord),
   );
-  await put(path, after, mode);
+  await replaceFile(path, after, mode);
   return { path, installed: "yes", changed: true };
 }
 
@@ -86,7 +83,7 @@ export async function uninstallHooks(place: HookPlace): Promise<HookState & { re
   const changed =
     (before === null) !== (bytes === undefined) || before !== (bytes?.toString("base64") ?? null);
   if (changed && before === null) await rm(path, { force: true });
-  else if (changed) await put(path, Buffer.from(before ?? "", "base64"), isOurs ? record.mode : mode);
+  else if (changed) await replaceFile(path, Buffer.from(before ?? "", "base64"), isOurs ? record.mode : mode);
   await rm(recordIn(place), { force: true });
   return { path, installed: "no", changed };
 }
@@ -236,11 +233,6 @@ function serialized(document: JsonObject, before: Buffer | undefined): string {
   const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
   const end = before === undefined || text.endsWith("\n") ? "\n" : "";
   return JSON.stringify(document, undefined, indent) + end;
-}
-
-async function put(path: string, bytes: Buffer, mode: number): Promise<void> {
-  await replaceFile(path, bytes);
-  await chmod(path, mode);
 }
 
 function recordIn({ home, agent }: HookPlace): string {

@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { hasCode, ifExists, readJsonFile } from "@reins/kit";
+import { hasCode, ifExists, readJsonFile, replaceFile } from "@reins/kit";
 import { z } from "zod";
 
 const CURRENT = "current";
 // Neither a version nor anything else that is used begins with a dot.
 const UNFINISHED = ".";
+const REPLACED = /^\.replaced-[0-9a-f-]{36}-(.+)$/;
 
 /** The folder of one agent: one folder for each version, and a file that says which is in use. */
 export class VersionFolders {
@@ -37,28 +38,36 @@ export class VersionFolders {
   /** Puts a version to use. */
   async use(version: string): Promise<void> {
     if ((await this.current()) === version) return;
-    const written = join(this.#folder, `${UNFINISHED}${CURRENT}-${randomUUID()}`);
-    await writeFile(written, version);
-    await rename(written, join(this.#folder, CURRENT));
+    await replaceFile(join(this.#folder, CURRENT), version);
   }
 
   /** An empty folder to work in. What earlier installs left unfinished is cleared away. */
   async begin(): Promise<string> {
     await mkdir(this.#folder, { recursive: true });
     for (const name of await readdir(this.#folder)) {
-      if (name.startsWith(UNFINISHED)) await rm(join(this.#folder, name), { recursive: true, force: true });
+      if (!name.startsWith(UNFINISHED)) continue;
+      const version = REPLACED.exec(name)?.[1];
+      // An install that ended between its two renames left this version without its folder.
+      if (version !== undefined && !(await ifExists(stat(this.of(version)))))
+        await rename(join(this.#folder, name), this.of(version));
+      else await rm(join(this.#folder, name), { recursive: true, force: true });
     }
     const partial = join(this.#folder, `${UNFINISHED}partial-${randomUUID()}`);
     await mkdir(partial);
     return partial;
   }
 
-  /** Gives a finished folder its name and puts it to use. One of that name makes room first. */
+  /** Gives a finished folder its name and puts it to use. One of that name makes room, or stays where that fails. */
   async finish(partial: string, version: string): Promise<string> {
     const folder = this.of(version);
-    const aside = join(this.#folder, `${UNFINISHED}replaced-${randomUUID()}`);
+    const aside = join(this.#folder, `${UNFINISHED}replaced-${randomUUID()}-${version}`);
     await ifExists(rename(folder, aside));
-    await rename(partial, folder);
+    try {
+      await rename(partial, folder);
+    } catch (error) {
+      await ifExists(rename(aside, folder));
+      throw error;
+    }
     await this.use(version);
     await rm(aside, { recursive: true, force: true });
     return folder;

@@ -1,8 +1,8 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { constants, existsSync } from "node:fs";
-import { type FileHandle, mkdir, open, realpath, rename, rm, unlink } from "node:fs/promises";
+import { type FileHandle, mkdir, open, realpath, rm, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { hasCode } from "@reins/kit";
+import { hasCode, replaceFileIf } from "@reins/kit";
 import { z } from "zod";
 import { ProcessError } from "../errors.ts";
 
@@ -250,7 +250,7 @@ function isJson(content: Buffer): boolean {
   }
 }
 
-const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const THROUGH_DESCRIPTORS = existsSync("/proc/self/fd");
 /** No credential or setting is larger. */
 const MAX_FILE_BYTES = 4 << 20;
@@ -324,26 +324,11 @@ export class OpenFolder {
     mode: number,
     unless: () => Promise<boolean> = async () => false,
   ): Promise<boolean> {
-    const temporary = this.#at(`.${name}.${randomBytes(6).toString("hex")}`);
-    const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
     try {
-      try {
-        await file.chmod(mode);
-        await file.writeFile(content);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      if (!(await unless())) {
-        await rename(temporary, this.#at(name));
-        return true;
-      }
+      return await replaceFileIf(this.#at(name), content, async () => !(await unless()), mode);
     } catch (error) {
-      await rm(temporary, { force: true });
       throw hasCode(error, "EISDIR", "ENOTEMPTY") ? this.#unsafe(name, error) : error;
     }
-    await rm(temporary, { force: true });
-    return false;
   }
 
   /** Removes a file or folder with its content. Of a link, only the link is removed. */

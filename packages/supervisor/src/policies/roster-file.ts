@@ -1,6 +1,5 @@
-import { randomUUID } from "node:crypto";
-import { open, realpath, rename, rm, stat } from "node:fs/promises";
-import { readJson, SerialQueue, spelledNumber } from "@reins/kit";
+import { realpath, stat } from "node:fs/promises";
+import { readJson, replaceFileIf, SerialQueue, spelledNumber } from "@reins/kit";
 import type { Draft, Ledger } from "@reins/ledger";
 import { blake3Hex, RosterEntry } from "@reins/policy";
 import { z } from "zod";
@@ -118,27 +117,15 @@ export class RosterFile {
 
   /** Returns whether the file was still the one that the change was made from. */
   async #replace(path: string, text: string, rewritten: Rewritten, by: Principal): Promise<boolean> {
-    const fresh = `${path}.${randomUUID()}`;
-    try {
-      const file = await open(fresh, "wx", 0o600);
-      try {
-        await file.writeFile(rewritten.text);
-        await file.chmod(await modeOf(path));
-        await file.sync();
-      } finally {
-        await file.close();
-      }
+    const isUnchanged = async () => {
       const roster_hash = blake3Hex(rewritten.text);
       if (!(await isStill(path, text))) return false;
       const { ledger, redact } = this.#options;
       await ledger.record([withoutSecrets(rosterDraft(by, { ...rewritten, roster_hash }), redact)]);
       // Read once more, so that a concurrent write is not lost.
-      if (!(await isStill(path, text))) return false;
-      await rename(fresh, path);
-      return true;
-    } finally {
-      await rm(fresh, { force: true });
-    }
+      return isStill(path, text);
+    };
+    return replaceFileIf(path, rewritten.text, isUnchanged, await modeOf(path));
   }
 
   /** The file itself, wherever a link leads. */

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
-import { mkdir, rm, stat, writeFile } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import { homedir, userInfo } from "node:os";
-import { dirname, isAbsolute, join } from "node:path";
+import { isAbsolute, join } from "node:path";
+import { replaceFile } from "@reins/kit";
 import { command, group, HOME } from "../../command.ts";
 import { CliError, EXIT, systemCode } from "../../errors.ts";
 import { writeNewFile } from "../../files.ts";
@@ -47,8 +48,7 @@ const installCommand = command({
     await openHome(plan.home, notice);
     const { othersMayRead } = await openEnvironmentFile(environment_file);
     if (othersMayRead) notice(`Others may read ${environment_file}; run: chmod 600 ${environment_file}`);
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, manager.text, { mode: 0o600 });
+    await replaceFile(file, manager.text);
     await manager.start();
     const text =
       `${keeper} runs Reins now, with ${file}\n  keys go into: ${environment_file}\n` +

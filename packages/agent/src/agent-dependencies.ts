@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout } from "node:timers/promises";
 import type { Memory } from "@reins/bridge";
+import { type Clock, systemClock } from "@reins/kit";
 import { Advisor } from "./advisor/advisor.ts";
 import type { ControlPort } from "./control/control-port.ts";
 import { type SessionStore, VolatileSessionStore } from "./history/session-store.ts";
@@ -9,24 +9,6 @@ import type { HostServices } from "./tools/host-services.ts";
 import { type CommandRunner, SystemCommands } from "./tools/run-command.ts";
 import { TOOL_SEARCH_DEFAULTS, type ToolSearchSettings } from "./tools/tool-search.ts";
 import { TURN_LIMITS, type TurnLimits } from "./turn/turn.ts";
-
-/** Time. */
-export interface Clock {
-  now(): Date;
-  /** Rejects when the signal aborts. */
-  sleep(milliseconds: number, signal: AbortSignal): Promise<void>;
-}
-
-/** A timer with a longer delay would fire at once. */
-const LONGEST_MS = 2 ** 31 - 1;
-
-/** The machine's clock. */
-export const systemClock: Clock = {
-  now: () => new Date(),
-  async sleep(milliseconds, signal) {
-    await setTimeout(Math.min(milliseconds, LONGEST_MS), undefined, { signal });
-  },
-};
 
 /** Dependencies of the native agent. */
 export interface AgentDependencies {

@@ -3,6 +3,7 @@ import { Advisor } from "../src/advisor/advisor.ts";
 import type { NativeAgentOptions } from "../src/agent-dependencies.ts";
 import { VolatileSessionStore } from "../src/history/session-store.ts";
 import { TestClient } from "../test/test-client.ts";
+import { hastyClock } from "../test/tool-context.ts";
 import { testWorkspace } from "../test/workspace.ts";
 import { DIALECTS, type DialectName, modelAt, only } from "./fixtures/dialect-names.ts";
 import { modelServer, type Reply } from "./fixtures/model-server.ts";
@@ -13,13 +14,7 @@ async function agentWith(dialect: DialectName, replies: readonly Reply[], option
   const workspace = await testWorkspace({ "a.txt": "alpha" });
   const waited: number[] = [];
   const events: { type: string; code?: string }[] = [];
-  const clock = {
-    now: () => new Date(),
-    sleep: async (milliseconds: number, signal: AbortSignal) => {
-      signal.throwIfAborted();
-      waited.push(milliseconds);
-    },
-  };
+  const clock = hastyClock(waited);
   const client = await TestClient.open(workspace.cwd, {
     models: only(modelAt(dialect, server.url)),
     control: new Advisor({ onEvent: (type, payload) => void events.push({ type, ...payload }) }),

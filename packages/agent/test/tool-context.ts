@@ -1,4 +1,4 @@
-import { systemClock } from "../src/agent-dependencies.ts";
+import { type Clock, systemClock } from "@reins/kit";
 import { Roots } from "../src/files/roots.ts";
 import { BackgroundCommands } from "../src/tools/background-commands.ts";
 import { SystemCommands } from "../src/tools/run-command.ts";
@@ -20,6 +20,18 @@ export function toolContext(cwd: string, more: Partial<ToolContext> = {}): ToolC
     onOutput: async () => undefined,
     onSearch: async () => undefined,
     ...more,
+  };
+}
+
+/** A clock whose waits are noted and take no time. */
+export function hastyClock(waited: number[] = []): Clock {
+  return {
+    now: () => new Date(),
+    after(milliseconds, run) {
+      waited.push(milliseconds);
+      run();
+      return () => undefined;
+    },
   };
 }
 

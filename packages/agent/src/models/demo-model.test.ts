@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { hastyClock } from "../../test/tool-context.ts";
 import type { Message, ToolResult } from "../history/entry.ts";
 import { DemoModel } from "./demo-model.ts";
 import type { ModelEvent } from "./model.ts";
@@ -35,7 +36,7 @@ async function answer(prompt: string, results: ToolResult[] = [], tools = TOOLS,
     ...results.map((one): Message => ({ role: "tool", results: [one] })),
   ];
   const events: ModelEvent[] = [];
-  const model = new DemoModel({ sleep: async () => undefined });
+  const model = new DemoModel(hastyClock());
   const request = { system: "", messages, tools, thoughtLevel: "default" as const };
   for await (const event of model.stream(request, new AbortController().signal)) events.push(event);
   const said = events.flatMap((event) => (event.type === "text" ? [event.text] : [])).join("");
@@ -169,7 +170,7 @@ describe("the demo model", () => {
     expect((await answer("count to 5")).said).toBe("1 2 3 4 5");
     const abort = new AbortController();
     const pieces: string[] = [];
-    const model = new DemoModel({ sleep: async () => undefined });
+    const model = new DemoModel(hastyClock());
     const request = {
       system: "",
       messages: [user("count to 1000")],

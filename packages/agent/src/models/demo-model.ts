@@ -1,5 +1,5 @@
+import { type Clock, sleep, systemClock } from "@reins/kit";
 import { detectIntent, type IntentName } from "../advisor/intent.ts";
-import { type Clock, systemClock } from "../agent-dependencies.ts";
 import type { Message, ToolResult } from "../history/entry.ts";
 import {
   board,
@@ -57,9 +57,9 @@ export class DemoModel implements Model {
     summarises: false,
     price: { input: 0, output: 0 },
   };
-  readonly #clock: Pick<Clock, "sleep">;
+  readonly #clock: Pick<Clock, "after">;
 
-  constructor(clock: Pick<Clock, "sleep"> = systemClock) {
+  constructor(clock: Pick<Clock, "after"> = systemClock) {
     this.#clock = clock;
   }
 
@@ -77,7 +77,7 @@ export class DemoModel implements Model {
     for (const piece of pace === undefined ? (say.match(PIECE) ?? []) : say.split(/(?<=\s)/)) {
       signal.throwIfAborted();
       yield { type: "text", text: piece };
-      if (pace !== undefined) await this.#clock.sleep(pace, signal);
+      if (pace !== undefined) await sleep(pace, this.#clock, signal);
     }
     const given = JSON.stringify(call?.arguments ?? {});
     if (call) yield { type: "call", id: `demo_${messages.length}`, name: call.name, arguments: given };

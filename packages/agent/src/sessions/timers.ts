@@ -1,4 +1,4 @@
-import type { Clock } from "../agent-dependencies.ts";
+import type { Clock } from "@reins/kit";
 import type { ControlPort } from "../control/control-port.ts";
 
 const INTERVAL_MS = 30_000;

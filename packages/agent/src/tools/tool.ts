@@ -8,8 +8,8 @@ import {
   toolTokens,
   type WorkerUpdate,
 } from "@reins/bridge";
+import type { Clock } from "@reins/kit";
 import { z } from "zod";
-import type { Clock } from "../agent-dependencies.ts";
 import type { Roots } from "../files/roots.ts";
 import type { MediaPart } from "../history/entry.ts";
 import type { WantedOfSkill } from "../skills/session-skills.ts";
@@ -38,7 +38,7 @@ export interface ToolContext {
   /** The commands of the session that run beside its turns; absent where there is no session to end them. */
   readonly background?: BackgroundCommands | undefined;
   readonly memory: Memory | undefined;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Clock;
   readonly newId: () => string;
   /** Aborts when the turn is cancelled. */
   readonly signal: AbortSignal;

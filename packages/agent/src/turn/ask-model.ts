@@ -113,7 +113,7 @@ function requestFor(turn: Turn, draft: Draft): ModelRequest {
 
 /** Waits until a retry makes sense. The result releases the model's queue. */
 async function waitAfter(turn: Turn, error: ModelError, attempt: number): Promise<() => void> {
-  const { clock, limits, random, emit, queue } = turn.setting;
+  const { limits, random, emit, queue } = turn.setting;
   const { model } = turn;
   const backoff = { firstMs: limits.backoffMs, mostMs: Number.POSITIVE_INFINITY };
   const wanted = error.retryAfterMs ?? exponentialBackoff(backoff, attempt, random());
@@ -126,7 +126,7 @@ async function waitAfter(turn: Turn, error: ModelError, attempt: number): Promis
   if (error.code !== "rate_limited") {
     if (wanted > limits.longestWaitMs) throw error;
     await emit(notice);
-    await clock.sleep(wanted, turn.signal);
+    await turn.wait(wanted);
     return noop;
   }
   const decision = await turn.ask("rate_limit", {
@@ -141,12 +141,12 @@ async function waitAfter(turn: Turn, error: ModelError, attempt: number): Promis
     });
   await emit(notice);
   if (decision.decision === "retry") {
-    await clock.sleep(decision.retry_after_ms, turn.signal);
+    await turn.wait(decision.retry_after_ms);
     return noop;
   }
   const release = await queue.acquire(model.info.id, turn.signal);
   try {
-    await clock.sleep(wanted, turn.signal);
+    await turn.wait(wanted);
     return release;
   } catch (aborted) {
     release();

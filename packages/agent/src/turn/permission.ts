@@ -15,7 +15,7 @@ const MAX_DEFERRALS = 20;
 
 /** Requests permission for a request to the model; every request of a turn is decided. */
 export async function requestPromptPermission(turn: Turn, request: number): Promise<PromptPermission> {
-  const { sessionId, clock } = turn.setting;
+  const { sessionId } = turn.setting;
   for (let deferrals = 0; deferrals <= MAX_DEFERRALS; deferrals += 1) {
     const decision = await turn.ask("pre_prompt", {
       session_id: sessionId,
@@ -35,7 +35,7 @@ export async function requestPromptPermission(turn: Turn, request: number): Prom
       case "escalate":
         return { kind: "refused", reason: decision.reason };
       case "defer":
-        await clock.sleep(decision.retry_after_ms, turn.signal);
+        await turn.wait(decision.retry_after_ms);
     }
   }
   return { kind: "refused", reason: "the decision was deferred too often" };

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ScriptedControl } from "../../test/scripted-control.ts";
 import { calling, ScriptedModel, type ScriptedReply } from "../../test/scripted-model.ts";
 import { TestClient } from "../../test/test-client.ts";
+import { hastyClock } from "../../test/tool-context.ts";
 import { testWorkspace } from "../../test/workspace.ts";
 import type { NativeAgentOptions } from "../agent-dependencies.ts";
 import { VolatileSessionStore } from "../history/session-store.ts";
@@ -232,7 +233,7 @@ describe("a decision of the supervisor", () => {
     });
     const { prompt, requestText } = await run({
       control,
-      clock: { now: () => new Date(), sleep: async (ms) => void waited.push(ms) },
+      clock: hastyClock(waited),
     });
     await prompt("fix all of it");
     expect(waited).toEqual([100, 200]);

@@ -1,6 +1,5 @@
 import { dirname, isAbsolute } from "node:path";
-import type { KeyedQueue } from "@reins/kit";
-import type { Clock } from "../agent-dependencies.ts";
+import { type Clock, type KeyedQueue, sleep } from "@reins/kit";
 import type { ControlPort } from "../control/control-port.ts";
 import type { DecisionEvents, DecisionEventType, ReportEvents, ReportEventType } from "../control/events.ts";
 import {
@@ -168,6 +167,12 @@ export class Turn {
   get cost(): number | undefined {
     const ended = this.setting.entries.flatMap((entry) => (entry.kind === "end" ? [entry.usage] : []));
     return [...ended, this.usage].reduce(addUsage, NO_USAGE).cost;
+  }
+
+  /** Waits; rejects when the turn is cancelled. */
+  async wait(milliseconds: number): Promise<void> {
+    await sleep(milliseconds, this.setting.clock, this.signal);
+    this.signal.throwIfAborted();
   }
 
   /** Notes the real paths that a call has used. */

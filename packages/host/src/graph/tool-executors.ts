@@ -8,6 +8,7 @@ import {
   type Tool,
   type ToolContext,
 } from "@reins/agent";
+import { systemClock } from "@reins/kit";
 import type { Workspace } from "@reins/supervisor";
 import { agentOf } from "../control/control-point.ts";
 import { isAllowedUnasked } from "../control/enforce.ts";
@@ -90,7 +91,7 @@ export function toolContextOf(options: ToolExecutorsOptions): SharedToolContext 
   roots.set(place.workspace, known);
   return {
     ...{ sessionId: place.id, roots: known, services, memory, commands: options.commands },
-    clock: { now: place.context.now },
+    clock: { ...systemClock, now: place.context.now },
     newId: randomUUID,
     toolCallId: "",
     onWorker: async () => undefined,
@@ -99,8 +100,8 @@ export function toolContextOf(options: ToolExecutorsOptions): SharedToolContext 
   };
 }
 
-/** Tools for what a run has not: commands that go on beside it. */
-const OF_SESSIONS: ReadonlySet<string> = new Set(["read_command", "stop_command"]);
+/** Tools for what a run has not, commands that go on beside it, and for what it has an executor of its own. */
+const OF_SESSIONS: ReadonlySet<string> = new Set(["read_command", "stop_command", "ask_person"]);
 
 /** The tools of the native agent, which Reins performs itself. */
 export function toolExecutors(context: SharedToolContext): readonly RunExecutor[] {

@@ -1,5 +1,6 @@
 import { type Channel, CODE, type JsonObject, Peer, RpcError, readParams } from "@reins/acp";
 import { offersBridge, PeerBridge } from "@reins/bridge";
+import { raceAbort } from "@reins/kit";
 import { z } from "zod";
 import { type AgentDependencies, dependenciesFrom, type NativeAgentOptions } from "./agent-dependencies.ts";
 import type { UserPart } from "./history/entry.ts";
@@ -9,6 +10,7 @@ import type { Session } from "./sessions/session.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { type ClientCapabilities, replay } from "./sessions/updates.ts";
 import { allTools } from "./tools/all-tools.ts";
+import type { PersonService } from "./tools/host-services.ts";
 import type { ToolView } from "./tools/tool.ts";
 
 const AbsolutePath = z.string().startsWith("/", "is an absolute path");
@@ -21,6 +23,7 @@ const Initialize = z.looseObject({
   clientCapabilities: z
     .looseObject({
       session: z.looseObject({ notices: z.unknown(), compaction: z.unknown() }).partial().nullish(),
+      elicitation: z.looseObject({ form: z.unknown() }).partial().nullish(),
     })
     .nullish(),
 });
@@ -141,7 +144,7 @@ export class NativeAgent {
   readonly #rpc: Peer;
   readonly #bridge: PeerBridge;
   readonly #sessions: Sessions;
-  #capabilities: ClientCapabilities = { notices: false, compaction: false, bridge: false };
+  #capabilities: ClientCapabilities = { notices: false, compaction: false, bridge: false, questions: false };
 
   constructor(channel: Channel, options: NativeAgentOptions = {}) {
     const dependencies = dependenciesFrom(options);
@@ -152,7 +155,15 @@ export class NativeAgent {
     });
     this.#bridge = new PeerBridge(this.#rpc, undefined, dependencies.services.offersBridge);
     this.#bridge.capabilities = {};
-    this.#dependencies = { ...dependencies, services: { bridge: this.#bridge, ...dependencies.services } };
+    const person: PersonService = {
+      ask: (sessionId, question, signal) =>
+        raceAbort(
+          this.#rpc.request("elicitation/create", { sessionId, mode: "form", ...question }, { signal }),
+          signal,
+        ),
+    };
+    const services = { bridge: this.#bridge, person, ...dependencies.services };
+    this.#dependencies = { ...dependencies, services };
     this.#sessions = new Sessions(this.#dependencies, this.#rpc, () => this.#capabilities);
     this.#rpc.signal.addEventListener("abort", () => this.#sessions.cancelAll());
   }
@@ -210,6 +221,7 @@ export class NativeAgent {
       notices: isOffered(notices),
       compaction: isOffered(compaction),
       bridge: offersBridge(clientCapabilities ?? {}),
+      questions: isOffered(clientCapabilities?.elicitation?.form),
     };
     const { models } = this.#dependencies;
     return {

@@ -91,6 +91,69 @@ tool_rules:
   });
 });
 
+describe("a question of the native agent", () => {
+  const asks = call("ask_person", { question: "Tabs or spaces?", choices: ["tabs", "spaces"] });
+  const script = () => scenes(scene("GO", reply(asks), reply(say("Done."))));
+  const canAsk = { elicitation: { form: {} } };
+
+  test("reaches a client that shows forms after a verdict, and its answer the model and the record", async () => {
+    const asked: unknown[] = [];
+    const { client, id, model, entries } = await openScripted(script(), {
+      capabilities: canAsk,
+      host: (method, params) => {
+        asked.push([method, params]);
+        return { action: "accept", content: { answer: "spaces" } };
+      },
+    });
+    await client.prompt(id, "GO on");
+    expect(asked).toMatchObject([
+      ["elicitation/create", { sessionId: id, mode: "form", message: "Tabs or spaces?" }],
+    ]);
+    expect(JSON.stringify(model.requests.at(-1)?.conversation)).toContain("The person answers: spaces");
+    const verdicts = (await entries("policy_verdict")).map(({ target }) => target);
+    expect(verdicts.filter((target) => target === "ask_person" || target === "elicitation/create")).toEqual([
+      "ask_person",
+      "elicitation/create",
+    ]);
+    const shown = client.updates.filter(({ sessionUpdate }) => sessionUpdate === "tool_call_update");
+    expect(JSON.stringify(shown.at(-1))).toContain("The person answers: spaces");
+  });
+
+  test("is withdrawn when the turn is cancelled", async () => {
+    const put = Promise.withResolvers<void>();
+    const { client, id } = await openScripted(script(), {
+      capabilities: canAsk,
+      host: () => {
+        put.resolve();
+        return new Promise(() => undefined);
+      },
+    });
+    const turn = client.prompt(id, "GO on");
+    await put.promise;
+    await client.connection.notification("session/cancel", { sessionId: id });
+    expect(await turn).toMatchObject({ stopReason: "cancelled" });
+  });
+
+  test("is refused by a rule, and fails at once where no client shows forms", async () => {
+    const rules = `
+tool_rules:
+  - { name: no, condition: { tool_name_matches: [elicitation/create] }, verdict: blocked, reason: do not disturb }
+  - { name: all, condition: {}, verdict: allowed }
+`;
+    const asked: unknown[] = [];
+    const host = (method: string) => void asked.push(method);
+    const refused = await openScripted(script(), { rules, capabilities: canAsk, host });
+    await refused.client.prompt(refused.id, "GO on");
+    expect(JSON.stringify(refused.model.requests.at(-1)?.conversation)).toContain("do not disturb");
+    const plain = await openScripted(script());
+    await plain.client.prompt(plain.id, "GO on");
+    expect(JSON.stringify(plain.model.requests.at(-1)?.conversation)).toContain(
+      "no program of the person can show",
+    );
+    expect(asked).toEqual([]);
+  });
+});
+
 describe("mail of the native agent", () => {
   test("waits for the next turn when the model fails, and is read when a turn has it", async () => {
     const { client, id, model, messaging } = await openScripted(() => refuse(400, "out of order"));

@@ -8,6 +8,7 @@ import { ModelError } from "../models/model.ts";
 import { totalOf } from "../models/tokens.ts";
 import { SessionSkills } from "../skills/session-skills.ts";
 import { allTools } from "../tools/all-tools.ts";
+import { askPerson } from "../tools/ask-person.ts";
 import type { HostServices, ProtocolService } from "../tools/host-services.ts";
 import { clientTools, lentTools } from "../tools/host-tools.ts";
 import { loadSkill } from "../tools/load-skill.ts";
@@ -104,7 +105,7 @@ function protocolOf({ protocol }: HostServices): ProtocolService {
 
 /** The tools that the session's mode and policy permit. */
 async function offeredTools(
-  { dependencies: { services, memory, mayUse }, hostTools }: TurnContext,
+  { dependencies: { services, memory, mayUse }, hostTools, capabilities }: TurnContext,
   session: Session,
   signal: AbortSignal,
 ): Promise<readonly Tool[]> {
@@ -114,7 +115,10 @@ async function offeredTools(
     signal,
   );
   session.hostWarnings = lent?.warnings ?? [];
-  const native = allTools(services, memory).filter((tool) => tool !== loadSkill || skills?.hasSkills);
+  // A worker answers to the session that started it.
+  const mayAsk = capabilities().questions && services.workerOf?.(id) === undefined;
+  const isThere = (tool: Tool) => (tool !== loadSkill || skills?.hasSkills) && (tool !== askPerson || mayAsk);
+  const native = allTools(services, memory).filter(isThere);
   const own = [...native, ...mcpTools, ...clientTools(services, id)];
   const borrowed = hostTools && lent ? lentTools(hostTools, lent.tools, own) : [];
   const tools = [...own, ...borrowed].filter(({ isReadOnly }) => header.mode !== "plan" || isReadOnly);

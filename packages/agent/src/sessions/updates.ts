@@ -17,6 +17,8 @@ export interface ClientCapabilities {
   readonly compaction: boolean;
   /** Whether it answers the methods of the bridge. */
   readonly bridge: boolean;
+  /** Whether it puts questions to a person. */
+  readonly questions: boolean;
 }
 
 /** Converts an event of a turn to a `session/update`; `undefined` for none. */

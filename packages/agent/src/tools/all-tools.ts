@@ -5,6 +5,7 @@ import { errorCode } from "@reins/kit";
 import { z } from "zod";
 import { FileError, type Roots } from "../files/roots.ts";
 import { decodeText, readStart, withFile, withFolder, writeAtomically } from "../files/workspace-files.ts";
+import { askPerson } from "./ask-person.ts";
 import { readCommand, stopCommand } from "./background-commands.ts";
 import { fetchPage } from "./fetch-page.ts";
 import type { HostServices } from "./host-services.ts";
@@ -129,6 +130,7 @@ export function allTools(
     readFile,
     listFiles,
     search,
+    askPerson,
     ...(mail ? [sendMessage, readMailbox] : []),
     ...(board ? [readBoard, postBoard] : []),
     ...(subagents ? [spawnSubagent] : []),

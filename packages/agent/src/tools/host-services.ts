@@ -117,6 +117,16 @@ export interface ProtocolService {
   declare(sessionId: string, message: DeclaringMessage, signal: AbortSignal): Promise<Declared>;
 }
 
+/** Puts questions to the person in front of a session. */
+export interface PersonService {
+  /** Resolves with the answer to a form, as ACP has it. Withdrawn when the signal aborts. */
+  ask(
+    sessionId: string,
+    question: { readonly message: string; readonly requestedSchema: JsonObject },
+    signal: AbortSignal,
+  ): Promise<unknown>;
+}
+
 /** What a host offers to sessions. A tool whose service is absent is not offered. */
 export interface HostServices {
   /** The client's id of a session, where it differs from the agent's. */
@@ -128,6 +138,7 @@ export interface HostServices {
    * absent. It only narrows the search: it is a dry run of the policy, and no permission to read anything else.
    */
   readonly mayRead?: (sessionId: string, path: string) => Promise<boolean>;
+  readonly person?: PersonService;
   readonly mail?: MailService;
   readonly board?: BoardService;
   readonly subagents?: SubagentService;

@@ -1,9 +1,12 @@
+import { CODE, RpcError } from "@reins/acp";
 import { VolatileMemory, type WorkerUpdate } from "@reins/bridge";
+import { ManualClock, settled } from "@reins/kit/manual-clock";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { toolContext, use } from "../../test/tool-context.ts";
 import { testWorkspace } from "../../test/workspace.ts";
 import { allTools, updatePlan } from "./all-tools.ts";
-import type { ClientToolService, HostServices, Mail, SubagentTask } from "./host-services.ts";
+import { askPerson } from "./ask-person.ts";
+import type { ClientToolService, HostServices, Mail, PersonService, SubagentTask } from "./host-services.ts";
 import { clientTools, postBoard, readBoard, readMailbox, remember, sendMessage } from "./host-tools.ts";
 import { spawnSubagent } from "./spawn-subagent.ts";
 
@@ -48,6 +51,71 @@ describe("mail", () => {
       await expect(use(sendMessage, given, context)).rejects.toThrow(
         expect.objectContaining({ code: "malformed" }),
       );
+  });
+});
+
+describe("a question to the person", () => {
+  const given = { question: "Which one?", choices: ["this", "that"] };
+  const asking = (ask: PersonService["ask"], more: Parameters<typeof contextWith>[1] = {}) =>
+    contextWith({ person: { ask } }, more);
+
+  test("is a form with the choices, and its result is the answer", async () => {
+    const asked: unknown[] = [];
+    const context = await asking(async (...question) => {
+      asked.push(question.slice(0, 2));
+      return { action: "accept", content: { answer: "that" } };
+    });
+    expect(await use(askPerson, given, context)).toEqual({ text: "The person answers: that" });
+    const answer = { type: "string", title: "Answer", enum: ["this", "that"] };
+    const requestedSchema = { type: "object", properties: { answer }, required: ["answer"] };
+    expect(asked).toEqual([["session-1", { message: "Which one?", requestedSchema }]]);
+  });
+
+  test.each([
+    ["the person declined", { action: "decline" }],
+    ["the person did not answer", { action: "cancel" }],
+    ["the person did not answer", undefined],
+    ["none of those", { action: "accept", content: { answer: "neither" } }],
+    ["none of those", { action: "accept", content: { answer: 7 } }],
+    ["none of those", { action: "accept" }],
+  ])("fails where %s (%j)", async (reason, answered) => {
+    const context = await asking(async () => answered);
+    await expect(use(askPerson, given, context)).rejects.toThrow(reason);
+  });
+
+  test("fails where no client can show it, and where there is no person", async () => {
+    const unserved = await asking(async () => {
+      throw new RpcError(CODE.methodNotFound, "no client of the session offers it");
+    });
+    await expect(use(askPerson, given, unserved)).rejects.toThrow("no program of the person can show");
+    await expect(use(askPerson, given, await contextWith({}))).rejects.toThrow(
+      "there is no person to ask here",
+    );
+  });
+
+  test("is withdrawn when its time is over, and with its turn", async () => {
+    const clock = new ManualClock();
+    let withdrawn = 0;
+    const ask: PersonService["ask"] = (_, __, signal) =>
+      new Promise((___, reject) =>
+        signal.addEventListener("abort", () => {
+          withdrawn += 1;
+          reject(signal.reason);
+        }),
+      );
+    const waiting = use(askPerson, { ...given, wait_minutes: 5 }, await asking(ask, { clock }));
+    waiting.catch(() => undefined);
+    await clock.advanceAndSettle(5 * 60_000 - 1);
+    expect(withdrawn).toBe(0);
+    await clock.advanceAndSettle(1);
+    await expect(waiting).rejects.toThrow("no answer came within 5 minutes");
+    const turn = new AbortController();
+    const cancelled = use(askPerson, given, await asking(ask, { clock, signal: turn.signal }));
+    cancelled.catch(() => undefined);
+    await settled();
+    turn.abort(new Error("the turn was cancelled"));
+    await expect(cancelled).rejects.toThrow("the turn was cancelled");
+    expect([withdrawn, clock.waiting]).toEqual([2, 0]);
   });
 });
 
@@ -178,6 +246,7 @@ describe("the tools on offer", () => {
       "read_file",
       "list_files",
       "search",
+      "ask_person",
       "write_file",
       "edit_file",
       "delete_file",
@@ -187,7 +256,7 @@ describe("the tools on offer", () => {
       "update_plan",
     ]);
     const all = allTools(host().services, new VolatileMemory()).map(({ name }) => name);
-    expect(all).toHaveLength(16);
+    expect(all).toHaveLength(17);
   });
 
   test("describe their arguments with a closed schema", () => {

@@ -11,7 +11,7 @@ import {
 } from "@reins/sdk";
 import { CliError, EXIT } from "../errors.ts";
 import { ago } from "../time.ts";
-import { AskedQuestions } from "./questions.ts";
+import { AskedForms, AskedQuestions } from "./questions.ts";
 import { followSession } from "./session-feed.ts";
 import { choiceNamed, type SessionSetting } from "./settings.ts";
 import { type AskedQuestion, EMPTY_STATE, reduce, type State, type TerminalEvent } from "./state.ts";
@@ -55,6 +55,7 @@ const SHOWN_TURNS = 5;
 /** A conversation with agents: sends what the person does to the server, and reduces what comes back to a state. */
 export class Chat {
   readonly questions: AskedQuestions;
+  readonly forms: AskedForms;
   state: State = EMPTY_STATE;
   display: Display | undefined;
   readonly #options: ChatOptions;
@@ -71,12 +72,12 @@ export class Chat {
 
   constructor(options: ChatOptions) {
     this.#options = options;
-    this.questions = new AskedQuestions({
-      ...options,
-      approvals: () => this.reins.approvals,
-      dispatch: (event) => this.dispatch(event),
-      isShown: (session) => session === this.#session?.id,
-    });
+    const shown = {
+      dispatch: (event: TerminalEvent) => this.dispatch(event),
+      isShown: (session: string) => session === this.#session?.id,
+    };
+    this.questions = new AskedQuestions({ ...options, ...shown, approvals: () => this.reins.approvals });
+    this.forms = new AskedForms(shown);
   }
 
   get reins(): ReinsClient {
@@ -95,6 +96,7 @@ export class Chat {
 
   readonly handlers = {
     onPermission: (...asked: Parameters<AskedQuestions["ask"]>) => this.questions.ask(...asked),
+    onElicitation: (...asked: Parameters<AskedForms["ask"]>) => this.forms.ask(...asked),
     onState: (isConnected: boolean) => this.dispatch({ type: "connection", isConnected }),
   };
 

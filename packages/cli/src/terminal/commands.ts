@@ -101,6 +101,15 @@ export const COMMANDS: ReadonlyMap<string, SlashCommand> = new Map<string, Slash
     },
   ],
   [
+    "answer",
+    {
+      about: "answer what the agent asks you",
+      argument: "[answer]",
+      offers: async ({ forms }) => (forms.first?.choices ?? []).map((value) => ({ value, label: value })),
+      run: answer,
+    },
+  ],
+  [
     "questions",
     {
       about: "ask again what was left open",
@@ -139,6 +148,21 @@ export async function submit(chat: Chat, text: string): Promise<void> {
     const next = error instanceof CliError ? ` ${error.next}` : "";
     chat.note(`${errorMessage(error)}${next}`, "bad");
   }
+}
+
+/** Answers the oldest question of the agent, or lets the person choose the answer. */
+async function answer(chat: Chat, text: string): Promise<void> {
+  const { first } = chat.forms;
+  if (!first) return chat.note("Nothing is asked.");
+  const { message, choices } = first;
+  const items = choices.map((value) => ({ value, label: value }));
+  const chosen = text !== "" || items.length === 0 ? text : await chat.display?.choose(message, items);
+  if (chosen === undefined) return;
+  const isAnswered = chat.forms.first === first && chat.forms.answer(chosen);
+  chat.note(
+    isAnswered ? `Answered: ${chosen}` : "That answers nothing that is asked.",
+    isAnswered ? "good" : "warn",
+  );
 }
 
 async function agents(chat: Chat): Promise<readonly ChoiceItem[]> {

@@ -24,7 +24,7 @@ export interface OpenedClient {
 /** Connects to a server: the one at `--url`, the one that runs on the home, else one in this process. */
 export async function openClient(
   flags: ClientFlags,
-  handlers: Pick<ReinsClientOptions, "onPermission" | "onState">,
+  handlers: Pick<ReinsClientOptions, "onPermission" | "onElicitation" | "onState">,
   { log, notice }: { readonly log: Log; readonly notice: Notice },
 ): Promise<OpenedClient> {
   const options = { ...handlers, turns: true, giveUpMs: GIVE_UP_MS, parse: parseExact };

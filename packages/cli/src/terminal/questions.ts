@@ -4,9 +4,12 @@ import {
   ApiError,
   type ApprovalDecision,
   type ApprovalsClient,
+  type ElicitationAnswer,
+  type ElicitationRequest,
   type PermissionAnswer,
   type PermissionRequest,
 } from "@reins/sdk";
+import { z } from "zod";
 import { answerWords, quorumWords } from "../commands/approvals/words.ts";
 import type { AskedQuestion, NoteTone, TerminalEvent } from "./state.ts";
 
@@ -186,6 +189,83 @@ export class AskedQuestions {
 
   get #time(): number {
     return this.#options.now().getTime();
+  }
+}
+
+/** A form with one field, which is what an agent asks a person in words. */
+interface OpenForm {
+  readonly message: string;
+  readonly name: string;
+  readonly choices: readonly string[];
+  readonly resolve: (answer: ElicitationAnswer) => void;
+}
+
+const OneField = z.looseObject({
+  properties: z.record(
+    z.string(),
+    z.looseObject({ type: z.literal("string"), enum: z.array(z.string()).optional() }),
+  ),
+});
+
+/** The questions of agents that are no approvals: each waits for `/answer`, or for another client. */
+export class AskedForms {
+  readonly #options: Pick<QuestionsOptions, "dispatch" | "isShown">;
+  readonly #open: OpenForm[] = [];
+
+  constructor(options: Pick<QuestionsOptions, "dispatch" | "isShown">) {
+    this.#options = options;
+  }
+
+  /** Asks, until this terminal or another client answers. What is more than one field of text is left to others. */
+  readonly ask = async ({
+    message,
+    schema,
+    sessionId = "",
+    signal,
+  }: ElicitationRequest): Promise<ElicitationAnswer> => {
+    const [[name, { enum: choices = [] }] = [undefined, {}], ...more] = Object.entries(
+      OneField.safeParse(schema).data?.properties ?? {},
+    );
+    if (name === undefined || more.length > 0 || !this.#options.isShown(sessionId)) {
+      this.#note(`The agent of session ${sessionId.slice(0, 8)} asks something that the page can show.`);
+      return undefined;
+    }
+    const { promise, resolve } = Promise.withResolvers<ElicitationAnswer>();
+    const form = { message, name, choices, resolve };
+    this.#open.push(form);
+    signal.addEventListener("abort", () => {
+      if (this.#close(form, undefined)) this.#note("No longer asked.");
+    });
+    this.#note(`The agent asks: ${message}`);
+    this.#note(
+      choices.length > 0 ? `Answer with /answer: ${choices.join(" · ")}` : "Answer with /answer and a text.",
+    );
+    return promise;
+  };
+
+  /** The oldest question. */
+  get first(): Pick<OpenForm, "message" | "choices"> | undefined {
+    return this.#open[0];
+  }
+
+  /** Answers the oldest question; returns whether the answer is one that it takes. */
+  answer(text: string): boolean {
+    const [form] = this.#open;
+    if (!form || text === "" || (form.choices.length > 0 && !form.choices.includes(text))) return false;
+    this.#close(form, { action: "accept", content: { [form.name]: text } });
+    return true;
+  }
+
+  #close(form: OpenForm, answer: ElicitationAnswer): boolean {
+    const index = this.#open.indexOf(form);
+    if (index < 0) return false;
+    this.#open.splice(index, 1);
+    form.resolve(answer);
+    return true;
+  }
+
+  #note(text: string): void {
+    this.#options.dispatch({ type: "note", tone: "warn", text });
   }
 }
 

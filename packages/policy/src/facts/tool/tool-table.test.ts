@@ -23,6 +23,7 @@ describe("tool tables", () => {
       "read_file",
       "list_files",
       "search",
+      "ask_person",
       "send_message",
       "read_mailbox",
       "read_board",

@@ -4,36 +4,31 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { hookAgents } from "../packages/agents/src/hooks/hook-agents.ts";
 import { EventType, SPECIALISED_EVENT_TYPES } from "../packages/ahp/src/protocol/event.ts";
-import { agentsOperations } from "../packages/api/src/agents.ts";
-import { fileOperations } from "../packages/api/src/files.ts";
-import { opencodeOperations } from "../packages/api/src/opencode.ts";
-import { graphOperations, runOperations } from "../packages/api/src/runs.ts";
+import { OTHER_DOORS } from "../packages/api/src/access-matrix.ts";
 import {
-  commandOperations,
-  configOperations,
-  sandboxAcpOperations,
-} from "../packages/api/src/sandbox-agent.ts";
+  agentOperations,
+  hostOperations,
+  operations,
+  operatorOperations,
+} from "../packages/api/src/operations.ts";
 import { GATEWAY_METHODS } from "../packages/gateway/src/dialects.ts";
 import { ExecutorType } from "../packages/graph/src/declaration/grammar.ts";
 import {
   AGENT_DOORS,
-  AGENT_OPERATION_DOORS,
   AHP_DOORS,
   CLIENT_DOORS,
   CUSTOM,
+  type Door,
   EXECUTOR_DOORS,
-  FILE_DOORS,
   HAAK_DOORS,
   HOOK_DOORS,
   MCP_AGENT_DOORS,
   MCP_SERVER_DOORS,
   MODEL_DOORS,
-  OPENCODE_DOORS,
   PROMPT_DOORS,
-  RUN_DOORS,
-  SANDBOX_DOORS,
   UPDATE_DOORS,
 } from "../packages/host/src/control/doors.ts";
+import { OPERATION_DOORS, SERVER_DOORS } from "../packages/host/src/control/operation-doors.ts";
 import { AGENT_REQUESTS } from "../packages/host/src/governor/agent-requests.ts";
 import { AGENT_NOTIFICATIONS } from "../packages/host/src/governor/known-methods.ts";
 import { EXTENSIONS } from "../packages/host/src/hub/extensions.ts";
@@ -106,7 +101,11 @@ describe("ACP", () => {
   });
 
   test("is spoken nowhere in the host by a method without a row", async () => {
-    const rows = { ...CLIENT_DOORS, ...AGENT_DOORS };
+    const rows = {
+      ...CLIENT_DOORS,
+      ...AGENT_DOORS,
+      ...Object.fromEntries(CALLER_TOOLS.map((tool) => [tool, 1])),
+    };
     const found = await namesIn(
       ["governor", "hub", "sessions", "control"].map((folder) => `packages/host/src/${folder}`),
       /"((?:session|fs|terminal|providers|elicitation|auth|proxy|_sandboxagent\/session)\/[a-z_]+)"/g,
@@ -115,6 +114,11 @@ describe("ACP", () => {
     expect(without(rows, found)).toEqual(NO_METHODS);
   });
 });
+
+/** The names under which rules know what callers of the API do. */
+const CALLER_TOOLS = Object.values(OPERATION_DOORS).flatMap((door: Door) =>
+  "tool" in door && door.tool !== undefined ? [door.tool] : [],
+);
 
 /** Names in that form that are no methods: tools in rules, and what Reins sends to clients. */
 const NO_METHODS = ["_sandboxagent/session/ended", "session/subagent", "session/unprompted_turn"];
@@ -188,34 +192,32 @@ test("AHP has a row for every event, and decides those that ask", () => {
   expect(decided.toSorted()).toEqual(["pre_action", "pre_prompt", ...SPECIALISED_EVENT_TYPES].toSorted());
 });
 
-test("runs have a row for every operation of the API, and for every type of executor", () => {
-  expect(Object.keys(RUN_DOORS).toSorted()).toEqual(
-    Object.values({ ...runOperations, ...graphOperations })
-      .map(({ id }) => id)
-      .toSorted(),
-  );
+test("graphs have a row for every type of executor", () => {
   expect(Object.keys(EXECUTOR_DOORS).toSorted()).toEqual([...ExecutorType.options].toSorted());
 });
 
-test("files have a row for every operation of the API", () => {
-  const ids = Object.values(fileOperations).map(({ id }) => id);
-  expect(Object.keys(FILE_DOORS).toSorted()).toEqual(ids.toSorted());
-});
+describe("the API", () => {
+  const all = [...operations, ...agentOperations, ...hostOperations, ...operatorOperations];
 
-test("agents have a row for every operation of the API", () => {
-  const ids = Object.values(agentsOperations).map(({ id }) => id);
-  expect(Object.keys(AGENT_OPERATION_DOORS).toSorted()).toEqual(ids.toSorted());
-});
+  test("has a row for every operation, and for every other way into the server", () => {
+    expect(Object.keys(OPERATION_DOORS).toSorted()).toEqual(all.map(({ id }) => id).toSorted());
+    expect(Object.keys(SERVER_DOORS).toSorted()).toEqual(Object.keys(OTHER_DOORS).toSorted());
+  });
 
-test("the routes of Sandbox Agent have a row for every operation of the API", () => {
-  const all = { ...sandboxAcpOperations, ...configOperations, ...commandOperations };
-  const ids = Object.values(all).map(({ id }) => id);
-  expect(Object.keys(SANDBOX_DOORS).toSorted()).toEqual(ids.toSorted());
-});
+  test("is decided under names that rules know", async () => {
+    const table = await readFile(join(root, "packages/policy/tables/tools/acp.json"), "utf8");
+    const { tools }: { tools: object } = JSON.parse(table);
+    expect(CALLER_TOOLS.length).toBeGreaterThan(10);
+    expect(without(tools, CALLER_TOOLS)).toEqual([]);
+  });
 
-test("the routes of OpenCode have a row for every operation of the API", () => {
-  const ids = Object.values(opencodeOperations).map(({ id }) => id);
-  expect(Object.keys(OPENCODE_DOORS).toSorted()).toEqual(ids.toSorted());
+  test("is served by the router alone, which takes no route that is not declared", async () => {
+    const serves = /\b(?:application|router)\.(route|get|head|post|put|patch|delete|all|any)\(\s*[{"`]/g;
+    const upgrades = /\bon\(\s*"(upgrade)"/g;
+    const files = async (pattern: RegExp) => namesPerFile(["packages/server/src"], pattern);
+    expect(await files(serves)).toEqual([["routes/operation-router.ts", "route"]]);
+    expect(await files(upgrades)).toEqual([["gateway/listener.ts", "upgrade"]]);
+  });
 });
 
 test("HAAK has a row for every message that its gateway answers, and for no other", async () => {
@@ -269,12 +271,20 @@ async function callersOf(folders: readonly string[], call: string): Promise<read
 
 /** What a pattern finds in the production code of some folders. */
 async function namesIn(folders: readonly string[], pattern: RegExp): Promise<ReadonlySet<string>> {
-  const names = new Set<string>();
+  return new Set((await namesPerFile(folders, pattern)).map(([, name]) => name));
+}
+
+/** The same with the file of each, once. */
+async function namesPerFile(
+  folders: readonly string[],
+  pattern: RegExp,
+): Promise<readonly (readonly [string, string])[]> {
+  const found = new Map<string, readonly [string, string]>();
   for (const folder of folders)
     for (const file of await readdir(join(root, folder), { recursive: true })) {
       if (!file.endsWith(".ts") || file.endsWith(".test.ts")) continue;
       const text = await readFile(join(root, folder, file), "utf8");
-      for (const [, name = ""] of text.matchAll(pattern)) names.add(name);
+      for (const [, name = ""] of text.matchAll(pattern)) found.set(`${file} ${name}`, [file, name]);
     }
-  return names;
+  return [...found.values()].toSorted(([one], [other]) => one.localeCompare(other));
 }

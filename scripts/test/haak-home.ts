@@ -7,6 +7,7 @@ tool_rules:
   - { name: no_shell, condition: { agent_trust: unknown, tool_name_matches: [bash, Bash, write_file] }, verdict: blocked, reason: not on the roster }
   - { name: reading, condition: { agent_trust: unknown, tool_name_matches: [read_file, list_files, search, send_message, read_mailbox, read_board] }, verdict: allowed, reason: harmless }
   - { name: settings, condition: { agent_trust: unknown, tool_name_matches: ["session/*"] }, verdict: allowed }
+  - { name: callers, condition: { origin: client, tool_name_matches: ["board/*", "mailbox/*", "memory/*"] }, verdict: allowed }
   - { name: registered, condition: { agent_trust: registered }, verdict: allowed }
   - { name: standing, condition: { agent_trust: standing }, verdict: allowed }
 default_mandate: You are a stranger here.

@@ -45,7 +45,8 @@ export const OTHER_DOORS = {
     method: "WebSocket",
     path: "/v1/processes/{id}/terminal/ws",
     audience: "person",
-    about: "the terminal of a command, for whoever started it, as with `POST /v1/processes/{id}/input`",
+    about:
+      "the terminal of a command, of the principal that started it, as with `POST /v1/processes/{id}/input`",
   },
   root: { method: "GET", path: "/", audience: "anyone", about: "leads to the page" },
   pageFolder: { method: "GET", path: "/ui", audience: "anyone", about: "leads to the page" },

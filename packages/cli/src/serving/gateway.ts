@@ -106,7 +106,7 @@ export function operatorGateway(
     access,
     version: version(),
     log,
-    routes: [...hostRoutes, ...agents],
+    routes: [...hostRoutes(log), ...agents],
   });
 }
 

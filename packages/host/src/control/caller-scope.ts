@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { AgentEntry } from "@reins/agents";
 import type { Harness, Principal, Workspace } from "@reins/supervisor";
 import { NATIVE } from "./agent-profile.ts";
 import { enforce, type Waiting } from "./enforce.ts";
-import { completeSetting } from "./outcome.ts";
+import { perform } from "./outcome.ts";
 import type { AskableScope } from "./scope.ts";
 import { refusal } from "./verdict.ts";
 
@@ -13,21 +12,19 @@ export const CALLER = "api";
 /** What the actions of callers are enforced with. */
 export interface CallerParts {
   readonly harness: Harness;
-  /** An entry of the catalogue; its name is not used. */
-  readonly entry: AgentEntry;
   readonly onError: (error: unknown) => void;
 }
 
 /** Where a caller of the API acts: in no session, so that its approvals are answered wherever approvals are listed. */
 export function callerScope(
-  { harness, entry, onError }: CallerParts,
+  { harness, onError }: CallerParts,
   principal: Principal,
   place: Omit<Workspace, "tools">,
 ): AskableScope {
   const workspace: Workspace = { ...place, tools: "acp" };
   return {
     context: {
-      ...{ harness, principal, entry, profile: NATIVE, enforcement: "performed" },
+      ...{ harness, principal, entry: { id: CALLER }, profile: NATIVE, enforcement: "performed" },
       now: () => new Date(),
       newId: randomUUID,
       onFault: (reason) => onError(new Error(`${CALLER}: ${reason}`)),
@@ -45,6 +42,28 @@ export function callerScope(
         }),
     },
   };
+}
+
+/** What a caller changes that is no file and no command, by the name under which rules and records know it. */
+export interface CallerChange {
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  /** Its name in a refusal; that of the tool when absent. */
+  readonly title?: string;
+}
+
+/** Has a change of a caller decided before it is made, and records how it ended. Throws if it is not allowed. */
+export async function governCaller<Value>(
+  parts: CallerParts,
+  principal: Principal,
+  { tool, arguments: given, title = tool }: CallerChange,
+  run: () => Promise<Value>,
+  waiting?: Waiting,
+): Promise<Value> {
+  const scope = callerScope(parts, principal, { cwd: parts.harness.home, roots: [] });
+  const enforced = await enforce(scope, { kind: "setting", tool, arguments: given }, waiting);
+  if (enforced.kind !== "allowed") throw await refusal(title, enforced.verdict);
+  return perform(scope, { tool, entry: enforced.verdict.entry }, run);
 }
 
 /** The name under which rules and records know the install of an agent. */
@@ -66,14 +85,13 @@ export interface GovernedInstall {
 }
 
 /** Has an install decided before anything is fetched, and records how it ended. Throws if it is not allowed. */
-export async function governInstall<Value>(
+export function governInstall<Value>(
   parts: CallerParts,
   principal: Principal,
   { agent, version, source, url, sha256, command }: GovernedInstall,
   run: () => Promise<Value>,
   waiting?: Waiting,
 ): Promise<Value> {
-  const scope = callerScope(parts, principal, { cwd: parts.harness.home, roots: [] });
   const given = {
     agent,
     ...(version !== undefined && { version }),
@@ -82,15 +100,6 @@ export async function governInstall<Value>(
     ...(sha256 !== undefined && { sha256 }),
     ...(command !== undefined && { command }),
   };
-  const enforced = await enforce(scope, { kind: "setting", tool: INSTALL, arguments: given }, waiting);
-  if (enforced.kind !== "allowed") throw await refusal(`the install of ${agent}`, enforced.verdict);
-  const { entry } = enforced.verdict;
-  try {
-    const value = await run();
-    await completeSetting(scope, { tool: INSTALL, entry, outcome: "completed" });
-    return value;
-  } catch (error) {
-    await completeSetting(scope, { tool: INSTALL, entry, outcome: "failed" });
-    throw error;
-  }
+  const change = { tool: INSTALL, arguments: given, title: `the install of ${agent}` };
+  return governCaller(parts, principal, change, run, waiting);
 }

@@ -1,15 +1,21 @@
+import type { EntryQuality } from "@reins/ledger";
 import type { ControlPoint } from "./control-point.ts";
 
 /** A way by which an effect could arrive. */
 export type Door =
-  /** Enforced as a control point; an `agent_event` is decided by the supervisor as what the event says. */
-  | { readonly point: ControlPoint["kind"] | "tool_offer" | "agent_event" }
+  /**
+   * Enforced as a control point; an `agent_event` is decided by the supervisor as what the event says. `tool` is the name
+   * under which rules know what callers of the API do.
+   */
+  | { readonly point: ControlPoint["kind"] | "tool_offer" | "agent_event"; readonly tool?: string }
+  /** Open to those alone who may do it by their role or because it is theirs, and leaves an entry of this quality. */
+  | { readonly record: EntryQuality }
   /** Needs no verdict of its own, for this reason. */
   | { readonly none: string }
   /** Refused without a verdict, for this reason. */
   | { readonly closed: string };
 
-type Doors = Readonly<Record<string, Door>>;
+export type Doors = Readonly<Record<string, Door>>;
 
 const SESSION_START: Door = { point: "session_start" };
 const SETTING: Door = { point: "setting" };
@@ -261,103 +267,6 @@ export const EXECUTOR_DOORS = {
   human: GRAPH_ACTION,
   pipeline: GRAPH_ACTION,
   service: GRAPH_ACTION,
-} as const satisfies Doors;
-
-/** Operations of our API on runs. */
-export const RUN_DOORS = {
-  list_runs: OWN_RECORDS,
-  stream_runs: OWN_RECORDS,
-  list_run_events: OWN_RECORDS,
-  get_run: OWN_RECORDS,
-  get_run_graph: OWN_RECORDS,
-  expand_run_ref: OWN_RECORDS,
-  start_run: GRAPH_ACTION,
-  decide_run: GRAPH_ACTION,
-  cancel_run: ENDS,
-} as const satisfies Doors;
-
-/** Operations of our API on files. */
-export const FILE_DOORS = {
-  list_folder: FILE_ACCESS,
-  read_file: FILE_ACCESS,
-  write_file: FILE_ACCESS,
-  remove_file: FILE_ACCESS,
-  remove_entry: FILE_ACCESS,
-  make_folder: FILE_ACCESS,
-  move_entry: FILE_ACCESS,
-  stat_entry: FILE_ACCESS,
-  upload_batch: FILE_ACCESS,
-} as const satisfies Doors;
-
-/** Operations of our API on agents. */
-export const AGENT_OPERATION_DOORS = {
-  list_agents: OWN_RECORDS,
-  get_agent: OWN_RECORDS,
-  install_agent: SETTING,
-  verify_agent: { none: "runs an installed agent in temporary folders, with a scripted model" },
-  list_agent_processes: OWN_RECORDS,
-  restart_agent_process: ENDS,
-} as const satisfies Doors;
-
-const OWN_COMMANDS: Door = { none: "is about commands that the caller started, each of which was decided" };
-const LIMITS: Door = { none: "bounds commands, within what Reins started with" };
-
-/** Operations of our API for clients of Sandbox Agent: messages of ACP, stored settings and commands. */
-export const SANDBOX_DOORS = {
-  list_acp_servers: OWN_RECORDS,
-  post_acp_server: { none: "carries a message of ACP, which has a row of its own" },
-  stream_acp_server: OWN_RECORDS,
-  close_acp_server: ENDS,
-  get_mcp_config: FILE_ACCESS,
-  put_mcp_config: FILE_ACCESS,
-  delete_mcp_config: FILE_ACCESS,
-  get_skills_config: FILE_ACCESS,
-  put_skills_config: FILE_ACCESS,
-  delete_skills_config: FILE_ACCESS,
-  get_command_limits: LIMITS,
-  set_command_limits: LIMITS,
-  run_command: { point: "terminal" },
-  start_command: { point: "terminal" },
-  list_commands: OWN_COMMANDS,
-  get_command: OWN_COMMANDS,
-  stop_command: OWN_COMMANDS,
-  kill_command: OWN_COMMANDS,
-  forget_command: OWN_COMMANDS,
-  get_command_logs: OWN_COMMANDS,
-  write_command_input: OWN_COMMANDS,
-  resize_command_terminal: OWN_COMMANDS,
-} as const satisfies Doors;
-
-const DESCRIBES: Door = { none: "describes the server, and reads nothing of a caller" };
-const ANSWERS: Door = { none: "is a person's answer to a question, on the record" };
-
-/** Operations of our API for clients of OpenCode. */
-export const OPENCODE_DOORS = {
-  opencode_create_session: SESSION_START,
-  opencode_fork_session: SESSION_START,
-  opencode_list_sessions: OWN_RECORDS,
-  opencode_session_status: OWN_RECORDS,
-  opencode_get_session: OWN_RECORDS,
-  opencode_update_session: { none: "changes a title that only clients read" },
-  opencode_delete_session: ENDS,
-  opencode_abort_session: ENDS,
-  opencode_session_children: OWN_RECORDS,
-  opencode_session_todo: OWN_RECORDS,
-  opencode_session_diff: OWN_RECORDS,
-  opencode_list_messages: OWN_RECORDS,
-  opencode_get_message: OWN_RECORDS,
-  opencode_prompt: { point: "prompt" },
-  opencode_prompt_async: { point: "prompt" },
-  opencode_command: { point: "prompt" },
-  opencode_list_permissions: OWN_RECORDS,
-  opencode_reply_permission: ANSWERS,
-  opencode_respond_permission: ANSWERS,
-  opencode_events: OWN_RECORDS,
-  opencode_global_events: OWN_RECORDS,
-  opencode_about: DESCRIBES,
-  opencode_about_more: DESCRIBES,
-  opencode_list_files: FILE_ACCESS,
-  opencode_read_file: FILE_ACCESS,
 } as const satisfies Doors;
 
 /** Messages of HAAK's `/ws`. */

@@ -57,7 +57,7 @@ export interface Descent {
 export interface ControlContext {
   readonly harness: Harness;
   readonly principal: Principal;
-  readonly entry: AgentEntry;
+  readonly entry: Pick<AgentEntry, "id">;
   readonly profile: AgentProfile;
   /** The enforcement level of what the agent does by itself. */
   readonly enforcement: Enforcement;

@@ -1,6 +1,6 @@
 import type { Channel, JsonObject, Peer, RequestCall } from "@reins/acp";
 import type { ProtocolService } from "@reins/agent";
-import type { AgentLaunch } from "@reins/agents";
+import type { AgentEntry, AgentLaunch } from "@reins/agents";
 import type { McpGateway } from "@reins/mcp";
 import type { Subject } from "@reins/supervisor";
 import type { Clients, SessionPort } from "../control/ask-clients.ts";
@@ -47,6 +47,7 @@ export interface TurnPreparation {
 
 /** One governed agent: what enforcing its actions needs, and its channel. */
 export interface GovernorContext extends ControlContext {
+  readonly entry: AgentEntry;
   readonly launch: Pick<AgentLaunch, "mode" | "configOptions" | "meta" | "strip"> &
     Partial<Pick<AgentLaunch, "env">>;
   /** Which folders sessions may work in. */

@@ -210,7 +210,7 @@ export class Hosting {
       const protocol = new Protocol({ harness, hub: late.promise, runs });
       const folders = new SessionFolders({ ...options, userHome });
       const access = new CallerAccess({
-        ...{ harness, folders, onError, entry: catalogue.entry(NATIVE_AGENT), hub: () => late.promise },
+        ...{ harness, folders, onError, hub: () => late.promise },
       });
       const { quotas } = harness;
       const rootsOf = async (principal: Principal) => (await folders.callerPlace(principal)).roots;
@@ -219,10 +219,8 @@ export class Hosting {
       await setAside.recover();
       const files = new FileService({ access, room, setAside });
       const folderServers = await FolderServers.open(harness.home);
-      const governed: Hosting["governInstall"] = (principal, install, run, waiting) => {
-        const parts = { harness, entry: catalogue.entry(NATIVE_AGENT), onError };
-        return governInstall(parts, principal, install, run, waiting);
-      };
+      const governed: Hosting["governInstall"] = (principal, install, run, waiting) =>
+        governInstall({ harness, onError }, principal, install, run, waiting);
       const commands = new CommandService({
         ...{ access, owner, register, onError, quotas, room, sandbox: options.sandbox },
         environment: async () => (await import("@reins/agent")).commandEnvironment(options.environment),

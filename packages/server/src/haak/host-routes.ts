@@ -1,28 +1,56 @@
 import { isAbsolute } from "node:path";
+import { RpcError } from "@reins/acp";
 import { boardOperations, haakOperations, mailboxOperations, memoryOperations } from "@reins/api";
 import { Board, HaakViews, Mailbox, type MailboxMessage, SharedFileError } from "@reins/haak";
-import { type SessionRecord, userMemory } from "@reins/host";
+import { type CallerChange, governCaller, type SessionRecord, userMemory } from "@reins/host";
 import type { Harness, Principal } from "@reins/supervisor";
 import { actorOf } from "@reins/supervisor";
+import type { Log } from "../limits.ts";
 import { HttpProblem } from "../problems.ts";
-import { perHarness, type Routes } from "../routes/router.ts";
+import { type LongPollCall, perHarness, type RawResponse, type Routes } from "../routes/router.ts";
 import { pinRoutes } from "../v1/mcp-pins.ts";
 
+/** Changes something once it is decided, and waits where a person is asked; a caller who leaves ends that. */
+type Govern = (
+  call: Pick<LongPollCall, "harness" | "principal" | "onDisconnect">,
+  change: CallerChange,
+  run: () => Promise<unknown>,
+) => Promise<RawResponse>;
+
+/** Decides what callers write, as what agents write is decided. */
+function governed(log: Log): Govern {
+  const onError = (err: unknown) => log.error({ err }, "a record of a caller's change is missing");
+  return async ({ harness, principal, onDisconnect }, change, run) => {
+    const gone = new AbortController();
+    const left = () => gone.abort(new HttpProblem("timeout", "the client has disconnected"));
+    const stay = onDisconnect(left);
+    try {
+      const made = await governCaller({ harness, onError }, principal, change, () => shared(run), gone);
+      return made === undefined ? { status: 204 } : { status: 201, text: JSON.stringify(made) };
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      throw new HttpProblem("forbidden", error.message, { cause: error });
+    } finally {
+      stay();
+    }
+  };
+}
+
 /** The shared board. */
-const boardRoutes: Routes = {
+const boardRoutes = (govern: Govern): Routes => ({
   name: "board",
   mount(router) {
     router.handle(boardOperations.showBoard, ({ harness, principal, query }) =>
       shared(async () => ({ lines: await boardOf(harness, principal).read(query.lines) })),
     );
-    router.handle(boardOperations.postBoard, ({ harness, principal, body }) =>
-      shared(async () => {
-        await boardOf(harness, principal).post(actorOf(principal), body.content);
-        return undefined;
-      }),
-    );
+    router.longPoll(boardOperations.postBoard, (call) => {
+      const { harness, principal, body } = call;
+      return govern(call, { tool: "board/post", arguments: body }, () =>
+        boardOf(harness, principal).post(actorOf(principal), body.content),
+      );
+    });
   },
-};
+});
 
 const LIMIT = 100;
 const mailboxes = perHarness(() => new Map<string, Mailbox>());
@@ -41,7 +69,7 @@ function mailboxOf(harness: Harness, { tenant }: Principal): Mailbox {
 }
 
 /** The mailboxes of agents. */
-const mailboxRoutes: Routes = {
+const mailboxRoutes = (govern: Govern): Routes => ({
   name: "mailbox",
   mount(router) {
     router.handle(mailboxOperations.listMail, ({ harness, principal, query: { agent, limit = LIMIT } }) =>
@@ -52,13 +80,12 @@ const mailboxRoutes: Routes = {
         return { messages: asked.slice(-limit).map(shown), faults };
       }),
     );
-    router.handle(mailboxOperations.sendMail, ({ harness, principal, body }) =>
-      shared(async () => {
-        const mailbox = mailboxOf(harness, principal);
-        await mailbox.send({ from: actorOf(principal), ...body });
-        return undefined;
-      }),
-    );
+    router.longPoll(mailboxOperations.sendMail, (call) => {
+      const { harness, principal, body } = call;
+      return govern(call, { tool: "mailbox/send", arguments: body }, () =>
+        mailboxOf(harness, principal).send({ from: actorOf(principal), ...body }),
+      );
+    });
     router.handle(mailboxOperations.listUnreadMail, (call) =>
       shared(async () => {
         const { harness, principal, params, query } = call;
@@ -68,15 +95,16 @@ const mailboxRoutes: Routes = {
         return { messages, faults: (await mailbox.read()).faults };
       }),
     );
-    router.handle(mailboxOperations.markMailRead, ({ harness, principal, params, body }) =>
-      shared(async () => {
-        const mailbox = mailboxOf(harness, principal);
+    router.longPoll(mailboxOperations.markMailRead, (call) => {
+      const { harness, principal, params, body } = call;
+      const mailbox = mailboxOf(harness, principal);
+      const change = { tool: "mailbox/mark_read", arguments: { ...params, ...body } };
+      return govern(call, change, async () => {
         await harness.store.commit([mailbox.markRead(params.agent, body.messages)]);
-        return undefined;
-      }),
-    );
+      });
+    });
   },
-};
+});
 
 function concerns({ from, to }: MailboxMessage, agent: string): boolean {
   return from === agent || to.includes(agent);
@@ -87,7 +115,7 @@ function shown({ id, from, to, subject, body, timestamp }: MailboxMessage) {
 }
 
 /** The memory of a user's sessions. */
-const memoryRoutes: Routes = {
+const memoryRoutes = (govern: Govern): Routes => ({
   name: "memory",
   mount(router) {
     router.handle(memoryOperations.listMemory, async ({ harness, principal, query: asked }) => {
@@ -96,24 +124,30 @@ const memoryRoutes: Routes = {
       if (query === undefined) return { facts: await memory.list(limit) };
       return { facts: await memory.recall({ query, limit, ...(workspace !== undefined && { workspace }) }) };
     });
-    router.handle(memoryOperations.addMemory, async ({ harness, principal, body }) => {
+    router.longPoll(memoryOperations.addMemory, async (call) => {
+      const { harness, principal, body } = call;
       const { content, confidence, workspace } = body;
       if (workspace !== undefined && workspace !== "" && !isAbsolute(workspace))
         throw new HttpProblem("invalid", "the workspace of a fact is an absolute path");
       if (content.trim() === "") throw new HttpProblem("invalid", "a fact needs words");
-      return userMemory(harness, principal).remember({
-        content,
-        source: actorOf(principal),
-        ...(confidence !== undefined && { confidence }),
-        ...(workspace !== undefined && { workspace }),
+      return govern(call, { tool: "memory/add", arguments: body }, () =>
+        userMemory(harness, principal).remember({
+          content,
+          source: actorOf(principal),
+          ...(confidence !== undefined && { confidence }),
+          ...(workspace !== undefined && { workspace }),
+        }),
+      );
+    });
+    router.longPoll(memoryOperations.forgetMemory, (call) => {
+      const { harness, principal, params } = call;
+      return govern(call, { tool: "memory/forget", arguments: params }, async () => {
+        if (!(await userMemory(harness, principal).forget(params.fact)))
+          throw new HttpProblem("not_found", `there is no fact ${params.fact}`);
       });
     });
-    router.handle(memoryOperations.forgetMemory, async ({ harness, principal, params: { fact } }) => {
-      if (await userMemory(harness, principal).forget(fact)) return undefined;
-      throw new HttpProblem("not_found", `there is no fact ${fact}`);
-    });
   },
-};
+});
 
 const viewsOf = perHarness((harness) => new HaakViews(harness));
 
@@ -146,13 +180,10 @@ const haakTableRoutes: Routes = {
 };
 
 /** Routes for what agents share: board, mail, memory, HAAK's tables and the pinned tools of MCP servers. */
-export const hostRoutes: readonly Routes[] = [
-  boardRoutes,
-  mailboxRoutes,
-  memoryRoutes,
-  haakTableRoutes,
-  pinRoutes,
-];
+export function hostRoutes(log: Log): readonly Routes[] {
+  const govern = governed(log);
+  return [boardRoutes(govern), mailboxRoutes(govern), memoryRoutes(govern), haakTableRoutes, pinRoutes];
+}
 
 async function find(
   harness: Harness,

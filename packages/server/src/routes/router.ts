@@ -129,7 +129,7 @@ export interface TransferResponse {
 
 /** A response whose status the handler chooses. */
 export interface RawResponse {
-  readonly status: 200 | 202 | 204;
+  readonly status: 200 | 201 | 202 | 204;
   /** The body as JSON text. */
   readonly text?: string | undefined;
 }

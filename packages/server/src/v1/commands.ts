@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { commandOperations, OTHER_DOORS } from "@reins/api";
 import type { Hosting } from "@reins/host";
 import { type Clock, sseText } from "@reins/kit";
-import type { Harness } from "@reins/supervisor";
+import { actorOf, type Harness } from "@reins/supervisor";
 import { authorize, currentPrincipal, required } from "../access/authenticator.ts";
 import { lastEventId, pathOf } from "../gateway/request.ts";
 import type { GatewayLimits } from "../limits.ts";
@@ -30,7 +30,14 @@ export function commandRoutes(hosting: () => Promise<Hosting>, options: CommandR
     mount(router) {
       const ops = commandOperations;
       router.handle(ops.getCommandLimits, async () => (await commands()).limits);
-      router.handle(ops.setCommandLimits, async ({ body }) => (await commands()).limit(body));
+      router.handle(ops.setCommandLimits, async ({ body, harness, principal }) => {
+        const service = await commands();
+        const by = { principal: principal.id, kind: principal.kind };
+        const payload = { change: "command_limits_set", wanted: body, by };
+        const target = "commands";
+        await harness.record([{ quality: "policy_change", actor: actorOf(principal), target, payload }]);
+        return service.limit(body);
+      });
       router.longPoll(ops.runCommand, async (call) =>
         callerProblems(async () => {
           const ran = await (await commands()).run(callerOf({ ...call, query: {} }), call.body);

@@ -224,7 +224,7 @@ async function listen(settings: UpSettings, parts: ServedParts): Promise<Listeni
     routes: [
       ...agentRoutes({ harness: opener.harness, hosting: opener.hosting, log, defaultAgent: "native" }),
       haakRoutes({ harness: opener.harness, runner: opener.runner, auth, log }),
-      ...hostRoutes,
+      ...hostRoutes(log),
       ...admin.routes,
     ],
   });

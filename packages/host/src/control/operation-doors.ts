@@ -1,0 +1,207 @@
+import type { Door, Doors } from "./doors.ts";
+
+const reached = (point: "file_access" | "terminal" | "setting", tool: string): Door => ({ point, tool });
+
+const SESSION_START: Door = { point: "session_start" };
+const PROMPT: Door = { point: "prompt" };
+const GRAPH_ACTION: Door = { point: "graph_action" };
+const POLICY_CHANGE: Door = { record: "policy_change" };
+const SESSION_ENDS: Door = { record: "session_lifecycle" };
+const ANSWERED: Door = { record: "approval" };
+const OWN_RECORDS: Door = { none: "reads what belongs to the caller, or to its tenant" };
+const OPERATION: Door = { none: "reads how the server itself is doing" };
+const DESCRIBES: Door = { none: "describes the server, and reads nothing of a caller" };
+const LOGS_IN: Door = {
+  none: "lets the holder of a credential in, who can do no more than with the credential",
+};
+const COMPUTES: Door = { none: "computes what rules would say, and changes nothing" };
+const CARRIES: Door = { none: "carries messages of a protocol, each of which has a row of its own" };
+const LEAVES: Door = { none: "ends a connection of the caller; its sessions go on" };
+const CANCELS: Door = { none: "ends work that is under way, which its turn or run records" };
+const OWN_COMMANDS: Door = { none: "is about commands that the caller started, each of which was decided" };
+
+/** Operations of our API, by their id. */
+export const OPERATION_DOORS = {
+  get_health: DESCRIBES,
+  get_api_description: DESCRIBES,
+  get_self: OWN_RECORDS,
+  login: LOGS_IN,
+  logout: { none: "ends a login of the caller" },
+  get_login_methods: DESCRIBES,
+  begin_oidc_login: LOGS_IN,
+  finish_oidc_login: LOGS_IN,
+  create_login_code: LOGS_IN,
+
+  list_approvals: OWN_RECORDS,
+  stream_approvals: OWN_RECORDS,
+  get_approval: OWN_RECORDS,
+  answer_approval: ANSWERED,
+  list_grants: OWN_RECORDS,
+  revoke_grant: ANSWERED,
+
+  list_tenants: OWN_RECORDS,
+  remove_tenant: POLICY_CHANGE,
+  list_users: OWN_RECORDS,
+  add_user: POLICY_CHANGE,
+  set_user: POLICY_CHANGE,
+  remove_user: POLICY_CHANGE,
+  list_tokens: OWN_RECORDS,
+  create_token: POLICY_CHANGE,
+  revoke_token: POLICY_CHANGE,
+  list_child_sessions: OWN_RECORDS,
+  revoke_child_session: POLICY_CHANGE,
+
+  pull_audit: OWN_RECORDS,
+  list_entries: OWN_RECORDS,
+  stream_entries: OWN_RECORDS,
+  get_entry: OWN_RECORDS,
+  prove_entry: OWN_RECORDS,
+  get_checkpoint: OWN_RECORDS,
+  prove_consistency: OWN_RECORDS,
+  list_ledger_keys: OWN_RECORDS,
+  export_ledger: OWN_RECORDS,
+
+  get_policy: OWN_RECORDS,
+  reload_policy: POLICY_CHANGE,
+  accept_policy: POLICY_CHANGE,
+  validate_policy: COMPUTES,
+  test_policy: COMPUTES,
+  explain_policy: COMPUTES,
+  backtest_policy: COMPUTES,
+  cover_policy: COMPUTES,
+  get_roster: OWN_RECORDS,
+  add_agent: POLICY_CHANGE,
+  set_agent: POLICY_CHANGE,
+
+  post_rpc: CARRIES,
+  stream_rpc: CARRIES,
+  close_rpc: LEAVES,
+  post_acp: CARRIES,
+  stream_acp: CARRIES,
+  close_acp: LEAVES,
+  list_connections: OWN_RECORDS,
+  close_connection: LEAVES,
+  list_sessions: OWN_RECORDS,
+  stream_sessions: OWN_RECORDS,
+  get_session: OWN_RECORDS,
+  list_session_tools: OWN_RECORDS,
+
+  list_runs: OWN_RECORDS,
+  stream_runs: OWN_RECORDS,
+  list_run_events: OWN_RECORDS,
+  get_run: OWN_RECORDS,
+  get_run_graph: OWN_RECORDS,
+  expand_run_ref: OWN_RECORDS,
+  start_run: GRAPH_ACTION,
+  decide_run: GRAPH_ACTION,
+  cancel_run: CANCELS,
+
+  list_skills: OWN_RECORDS,
+  show_skill: OWN_RECORDS,
+  match_skills: COMPUTES,
+  trust_skill: POLICY_CHANGE,
+  distrust_skill: POLICY_CHANGE,
+  list_tool_pins: OWN_RECORDS,
+  reset_tool_pins: POLICY_CHANGE,
+
+  show_board: OWN_RECORDS,
+  post_board: reached("setting", "board/post"),
+  list_mail: OWN_RECORDS,
+  send_mail: reached("setting", "mailbox/send"),
+  list_unread_mail: OWN_RECORDS,
+  mark_mail_read: reached("setting", "mailbox/mark_read"),
+  list_memory: OWN_RECORDS,
+  add_memory: reached("setting", "memory/add"),
+  forget_memory: reached("setting", "memory/forget"),
+  list_haak_sessions: OWN_RECORDS,
+  get_haak_session: OWN_RECORDS,
+  list_haak_turns: OWN_RECORDS,
+  list_haak_history: OWN_RECORDS,
+  list_haak_ledger: OWN_RECORDS,
+
+  list_folder: reached("file_access", "fs/list_entries"),
+  read_file: reached("file_access", "fs/read_file"),
+  write_file: reached("file_access", "fs/write_file"),
+  remove_file: reached("file_access", "fs/delete_entry"),
+  remove_entry: reached("file_access", "fs/delete_entry"),
+  make_folder: reached("file_access", "fs/mkdir"),
+  move_entry: reached("file_access", "fs/move"),
+  stat_entry: reached("file_access", "fs/stat"),
+  upload_batch: reached("file_access", "fs/upload_batch"),
+
+  list_agents: OWN_RECORDS,
+  get_agent: OWN_RECORDS,
+  install_agent: reached("setting", "agents/install"),
+  verify_agent: { none: "runs an installed agent in temporary folders, with a scripted model" },
+  list_agent_processes: OWN_RECORDS,
+  restart_agent_process: SESSION_ENDS,
+  kill: { record: "kill" },
+  get_overview: OPERATION,
+  get_metrics: OPERATION,
+  list_envelopes: OWN_RECORDS,
+  stream_envelopes: OWN_RECORDS,
+  list_requests: OPERATION,
+  stream_requests: OPERATION,
+
+  list_acp_servers: OWN_RECORDS,
+  post_acp_server: CARRIES,
+  stream_acp_server: CARRIES,
+  close_acp_server: LEAVES,
+  get_mcp_config: reached("file_access", "fs/read_file"),
+  put_mcp_config: reached("file_access", "fs/write_file"),
+  delete_mcp_config: reached("file_access", "fs/write_file"),
+  get_skills_config: reached("file_access", "fs/read_file"),
+  put_skills_config: reached("file_access", "fs/write_file"),
+  delete_skills_config: reached("file_access", "fs/write_file"),
+  get_command_limits: OPERATION,
+  set_command_limits: POLICY_CHANGE,
+  run_command: reached("terminal", "terminal/create"),
+  start_command: reached("terminal", "terminal/create"),
+  list_commands: OWN_COMMANDS,
+  get_command: OWN_COMMANDS,
+  stop_command: OWN_COMMANDS,
+  kill_command: OWN_COMMANDS,
+  forget_command: OWN_COMMANDS,
+  get_command_logs: OWN_COMMANDS,
+  write_command_input: OWN_COMMANDS,
+  resize_command_terminal: OWN_COMMANDS,
+
+  opencode_create_session: SESSION_START,
+  opencode_fork_session: SESSION_START,
+  opencode_list_sessions: OWN_RECORDS,
+  opencode_session_status: OWN_RECORDS,
+  opencode_get_session: OWN_RECORDS,
+  opencode_update_session: { none: "changes a title that only clients read" },
+  opencode_delete_session: SESSION_ENDS,
+  opencode_abort_session: CANCELS,
+  opencode_session_children: OWN_RECORDS,
+  opencode_session_todo: OWN_RECORDS,
+  opencode_session_diff: OWN_RECORDS,
+  opencode_list_messages: OWN_RECORDS,
+  opencode_get_message: OWN_RECORDS,
+  opencode_prompt: PROMPT,
+  opencode_prompt_async: PROMPT,
+  opencode_command: PROMPT,
+  opencode_list_permissions: OWN_RECORDS,
+  opencode_reply_permission: ANSWERED,
+  opencode_respond_permission: ANSWERED,
+  opencode_events: OWN_RECORDS,
+  opencode_global_events: OWN_RECORDS,
+  opencode_about: DESCRIBES,
+  opencode_about_more: DESCRIBES,
+  opencode_list_files: reached("file_access", "fs/list_entries"),
+  opencode_read_file: reached("file_access", "fs/read_file"),
+} as const satisfies Doors;
+
+/** The ways into the server that are no operations, by their name in the API. */
+export const SERVER_DOORS = {
+  acpSocket: CARRIES,
+  haakSocket: CARRIES,
+  pathlessSocket: CARRIES,
+  ahpSocket: CARRIES,
+  ahp: CARRIES,
+  terminalSocket: OWN_COMMANDS,
+  root: DESCRIBES,
+  pageFolder: DESCRIBES,
+  page: DESCRIBES,
+} as const satisfies Doors;

@@ -18,6 +18,7 @@ export {
   type HookState,
   hookState,
   installHooks,
+  switchedOffBy,
   uninstallHooks,
   waitOf,
 } from "./hooks/hook-settings.ts";

@@ -341,6 +341,23 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     expect(await room.run("hooks", "status", agent)).toMatchObject({ code: 1 });
   });
 
+  test.runIf(agent === AGENTS[0])("is known not to be live where a repository switches it off", async () => {
+    await using room = await installed();
+    const { command, args } = room.launch;
+    const program = command === process.execPath ? (args[0] ?? "") : command;
+    const off = hookAgent(agent).hostile.find(({ name }) => name === "hooks switched off")?.files ?? {};
+    const [file = ""] = Object.keys(off);
+    await mkdir(dirname(join(room.workspace, file)), { recursive: true });
+    await writeFile(join(room.workspace, file), JSON.stringify(off[file]));
+    const at = ["--program", program, "--folder", room.workspace, "--json"];
+    const there = await room.run("hooks", "status", agent, ...at);
+    expect(there.code).toBe(1);
+    expect(JSON.parse(there.stdout)).toMatchObject({
+      live: true,
+      here: { live: false, switched_off_by: join(room.workspace, file) },
+    });
+  });
+
   test("does nothing that the rules block in a repository whose own hooks allow everything", async () => {
     await using room = await installed();
     await room.reins.up();

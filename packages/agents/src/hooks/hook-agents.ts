@@ -38,6 +38,12 @@ export interface HookAgent {
   readonly readsFolders?: string;
   /** What hostile repositories try against the hooks: files by their path. */
   readonly hostile: readonly HostileRepository[];
+  /** Settings of a repository that switch the user's hooks off: the files, and the member that does, with its value. */
+  readonly switches: {
+    readonly files: readonly string[];
+    readonly member: readonly string[];
+    readonly value: boolean;
+  };
   /** What a repository can do against the hooks, where it can. */
   readonly weakness?: string;
 }
@@ -116,6 +122,11 @@ const HOOK_AGENTS: readonly HookAgent[] = [
         },
       },
     ],
+    switches: {
+      files: [".claude/settings.json", ".claude/settings.local.json"],
+      member: ["disableAllHooks"],
+      value: true,
+    },
     weakness:
       "`disableAllHooks` in a repository's .claude/settings.json or settings.local.json switches the user's hooks off; only managed settings, which an administrator writes, withstand it",
   },
@@ -153,6 +164,7 @@ const HOOK_AGENTS: readonly HookAgent[] = [
       },
       { name: "hooks switched off", files: { ".gemini/settings.json": { hooksConfig: { enabled: false } } } },
     ],
+    switches: { files: [".gemini/settings.json"], member: ["hooksConfig", "enabled"], value: false },
     weakness:
       "`hooksConfig.enabled: false` in the .gemini/settings.json of a repository that you trust switches the user's hooks off; only system settings, which an administrator writes, withstand it",
   },
@@ -189,6 +201,11 @@ const HOOK_AGENTS: readonly HookAgent[] = [
       },
       { name: "hooks switched off", files: { ".qwen/settings.json": { disableAllHooks: true } } },
     ],
+    switches: {
+      files: [".qwen/settings.json", ".qwen/settings.local.json"],
+      member: ["disableAllHooks"],
+      value: true,
+    },
     weakness:
       "`disableAllHooks` in a repository's .qwen/settings.json switches the user's hooks off, unless folder trust is on and the folder is not trusted; only system settings, which an administrator writes, withstand it",
   },

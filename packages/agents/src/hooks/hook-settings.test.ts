@@ -4,7 +4,14 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { hookAgent, hookAgents, settingsPath } from "./hook-agents.ts";
-import { type HookInstall, hookCommand, hookState, installHooks, uninstallHooks } from "./hook-settings.ts";
+import {
+  type HookInstall,
+  hookCommand,
+  hookState,
+  installHooks,
+  switchedOffBy,
+  uninstallHooks,
+} from "./hook-settings.ts";
 
 async function newInstall(agent: string): Promise<HookInstall & { readonly path: string }> {
   const folder = await mkdtemp(join(tmpdir(), "reins-hooks-"));
@@ -35,6 +42,38 @@ test("a call waits for a person no longer than its agent waits for the hook", as
   await installHooks(install);
   const { hooks } = JSON.parse(await readFile(install.path, "utf8"));
   expect(hooks.PreToolUse[0].hooks[0].timeout).toBe(55);
+});
+
+describe.each(hookAgents().map(({ id }) => id))("a repository that switches the hooks of %s off", (agent) => {
+  const row = hookAgent(agent);
+
+  test.each(row.hostile.map(({ name, files }) => [name, files] as const))(
+    "is known (%s)",
+    async (name, files) => {
+      const folder = dirname((await newInstall(agent)).home);
+      for (const [path, content] of Object.entries(files)) {
+        await mkdir(dirname(join(folder, path)), { recursive: true });
+        await writeFile(join(folder, path), typeof content === "string" ? content : JSON.stringify(content));
+      }
+      await mkdir(join(folder, "src/deep"), { recursive: true });
+      const found = [await switchedOffBy(row, folder), await switchedOffBy(row, join(folder, "src/deep"))];
+      const by = name === "hooks switched off" ? join(folder, Object.keys(files)[0] ?? "") : undefined;
+      expect(found).toEqual([by, by]);
+    },
+  );
+
+  test("is known where its settings have comments, and one that leaves them on is not", async () => {
+    const folder = dirname((await newInstall(agent)).home);
+    const { files, member, value } = row.switches;
+    const path = join(folder, files[0] ?? "");
+    await mkdir(dirname(path), { recursive: true });
+    const document = (said: boolean) =>
+      JSON.stringify(member.reduceRight<unknown>((inner, name) => ({ x: 1, [name]: inner }), said));
+    await writeFile(path, `// mine\n${document(value)}`);
+    expect(await switchedOffBy(row, folder)).toBe(path);
+    await writeFile(path, `// mine\n${document(!value)}`);
+    expect(await switchedOffBy(row, folder)).toBeUndefined();
+  });
 });
 
 describe.each(hookAgents().map(({ id }) => id))("hooks of %s", (agent) => {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile, realpath, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { errorMessage, ifExists, isRecord, type JsonObject, parseJson, replaceFile } from "@reins/kit";
 import { z } from "zod";
 import { AgentError } from "../agent-error.ts";
@@ -54,8 +54,11 @@ export async function installHooks(install: HookInstall): Promise<HookState & { 
   const { home } = install;
   const settings = await readSettings(install);
   const { path, bytes, mode, document } = settings;
-  if (document.disableAllHooks === true)
-    throw invalid(path, "switches all hooks off by disableAllHooks; remove that first");
+  if (isOff(document, install.agent))
+    throw invalid(
+      path,
+      `switches all hooks off by ${install.agent.switches.member.join(".")}; remove that first`,
+    );
   await replaceFile(programIn(home), await readFile(join(CATALOGUE_FILES, PROGRAM)));
   const text = serialized(withHooks(withoutHooks(document), install), bytes);
   const after = Buffer.from(text);
@@ -98,9 +101,44 @@ export async function hookState(place: HookPlace): Promise<HookState> {
   if (held.length === 0) return { path, installed: "no" };
   const isWhole =
     held.length === decides.length + reports.length &&
-    document.disableAllHooks !== true &&
+    !isOff(document, place.agent) &&
     (await ifExists(stat(programIn(place.home)))) !== undefined;
   return { path, installed: isWhole ? "yes" : "partial" };
+}
+
+/**
+ * The file by which a folder, or one above it, switches the user's hooks off; `undefined` where none does. A file that is
+ * no JSON counts by what its text seems to say, because agents read some such files.
+ */
+export async function switchedOffBy(agent: HookAgent, folder: string): Promise<string | undefined> {
+  const { files, member, value } = agent.switches;
+  const said = new RegExp(`"${member.join('"[^}]*"')}"\\s*:\\s*${value}`, "u");
+  for (let at = folder; ; at = dirname(at)) {
+    for (const file of files) {
+      const path = join(at, file);
+      const text = await ifExists(readFile(path, "utf8"));
+      if (text !== undefined && (jsonIn(text) === undefined ? said.test(text) : isOff(jsonIn(text), agent)))
+        return path;
+    }
+    if (dirname(at) === at) return undefined;
+  }
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether settings switch all hooks off. */
+function isOff(document: unknown, { switches: { member, value } }: HookAgent): boolean {
+  const said = member.reduce<unknown>(
+    (holder, name) => (isRecord(holder) ? holder[name] : undefined),
+    document,
+  );
+  return said === value;
 }
 
 /** The hook program of a home. */

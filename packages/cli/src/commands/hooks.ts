@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { resolve } from "node:path";
 import {
   type HookReport,
   hookAgent,
@@ -7,6 +8,7 @@ import {
   installHooks,
   type ProbeHarness,
   probeHooks,
+  switchedOffBy,
   uninstallHooks,
   waitOf,
 } from "@reins/agents";
@@ -116,18 +118,23 @@ const statusCommand = command({
   summary: "prove that the hooks decide what the agent does",
   description:
     "Runs the agent's own program with the hooks as they are installed, in temporary folders, with a model that runs a\n" +
-    "command and writes a file: Reins blocks, allows or is away; in an ordinary folder and in hostile repositories.",
+    "command and writes a file: Reins blocks, allows or is away; in an ordinary folder and in hostile repositories.\n" +
+    "Says, too, whether settings of this folder, or of one above it, switch the hooks off here.",
   inputs: {
     agent: AGENT,
     program: [
       "--program <path>",
       "the agent's program (default: the one on PATH, else\nthe one that Reins installed)",
     ],
+    folder: ["--folder <path>", "the folder whose settings may switch them off\n(default: this one)"],
     ...FLAGS,
   },
   examples: ["reins hooks status claude"],
-  codes: { ...CODES, failed: "the hooks are not installed, or not live in an ordinary folder" },
-  async run({ agent, program, home }, { notice }) {
+  codes: {
+    ...CODES,
+    failed: "the hooks are not installed, or not live in an ordinary folder or in this one",
+  },
+  async run({ agent, program, folder = ".", home }, { notice }) {
     return explained(agent, async () => {
       const place = placeOf(agent, home);
       const { name, terminal, weakness } = place.agent;
@@ -147,14 +154,28 @@ const statusCommand = command({
         onProgress: (where) => notice(`trying ${name}: ${where}`),
       });
       const isLive = report.live && installed === "yes";
+      const there = resolve(folder);
+      const here = { folder: there, switched_off_by: await switchedOffBy(place.agent, there) };
+      const isLiveHere = isLive && here.switched_off_by === undefined;
       return {
-        json: { agent, path, installed, running: isUp, ...report, live: isLive },
+        json: {
+          agent,
+          path,
+          installed,
+          running: isUp,
+          ...report,
+          live: isLive,
+          here: { ...here, live: isLiveHere },
+        },
         text: () => describe(name, isLive, report),
         notices: [
+          ...(here.switched_off_by === undefined
+            ? []
+            : [`the hooks are NOT live in ${here.folder}: ${here.switched_off_by} switches them off`]),
           ...(isUp ? [] : ["Reins does not run on this home, so every step is blocked: reins up"]),
           ...(report.hostile || weakness === undefined ? [] : [`${name}: ${weakness}`]),
         ],
-        exitCode: isLive ? EXIT.done : EXIT.failed,
+        exitCode: isLiveHere ? EXIT.done : EXIT.failed,
       };
     });
   },

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
   link,
@@ -166,7 +167,11 @@ describe("a file of a caller", () => {
       "tool_result",
     ]);
     expect(JSON.stringify(entries)).toContain(inside("fine.txt"));
-    expect(JSON.stringify(entries.at(-1))).toContain("content_hash");
+    const sha256 = createHash("sha256").update("x".repeat(9)).digest("hex");
+    expect(entries.at(-1)?.entry.payload).toMatchObject({
+      outcome: "completed",
+      written: [{ path: inside("fine.txt"), bytes: 9, sha256, content_hash: expect.any(String) }],
+    });
   });
 
   test("waits for a person where a rule asks", async () => {
@@ -379,6 +384,56 @@ describe("an archive", () => {
     const archive = Buffer.isBuffer(given) ? given : tarOf({ name: "before", content: "x" }, ...given);
     expect((await upload(served, folder, archive)).status).toBe(status);
     expect(await readdir(inside(folder))).toEqual([]);
+  });
+
+  test("is recorded when its files are placed, with their hashes, also where that fails half way", async () => {
+    const served = await serve();
+    const { ledger } = home();
+    const results = async (count: number) => {
+      const read = async () =>
+        (await ledger.read({ limit: 1_000 })).filter(({ entry }) => entry.quality === "tool_result");
+      await expect.poll(async () => (await read()).length).toBe(count);
+      return (await read()).map(({ entry }) => entry.payload);
+    };
+    const writtenOf = (folder: string, content: Readonly<Record<string, string>>) =>
+      Object.entries(content).map(([name, text]) => ({
+        path: inside(`${folder}/${name}`),
+        bytes: text.length,
+        sha256: createHash("sha256").update(text).digest("hex"),
+        content_hash: expect.any(String),
+      }));
+    const before = (await ledger.read({ limit: 1_000 })).filter(
+      ({ entry }) => entry.quality === "tool_result",
+    );
+    const parts = Object.entries({ a: "1", "b/c": "22", d: "333" }).map(([name, content]) => ({
+      name,
+      content,
+    }));
+    expect((await upload(served, "whole", tarOf(...parts))).status).toBe(200);
+    const whole = (await results(before.length + 2)).slice(before.length);
+    expect(whole).toContainEqual(
+      expect.objectContaining({
+        outcome: "completed",
+        written: writtenOf("whole", { a: "1", "b/c": "22", d: "333" }),
+      }),
+    );
+    await mkdir(inside("half/d"), { recursive: true });
+    const { status, body } = await upload(served, "half", tarOf(...parts));
+    expect([status, Object(body).detail]).toEqual([
+      409,
+      `d is a folder; 2 of 3 files were placed before: ${inside("half/a")}, ${inside("half/b/c")}`,
+    ]);
+    const half = (await results(before.length + 4)).slice(before.length + 2);
+    expect(half.map((payload) => Object(payload).outcome)).toEqual(["failed", "failed"]);
+    expect(half).toContainEqual(
+      expect.objectContaining({ written: writtenOf("half", { a: "1", "b/c": "22" }) }),
+    );
+    // Of an archive that is refused in its second part, the first is not recorded as done.
+    const many = Array.from({ length: 70 }, (_, name) => ({ name: `${name}`, content: "x" }));
+    expect((await upload(served, "many", tarOf(...many, { name: "secret" }))).status).toBe(403);
+    const refused = (await results(before.length + 6)).slice(before.length + 4);
+    expect(refused.map((payload) => Object(payload).outcome)).toEqual(["failed", "failed"]);
+    expect(JSON.stringify(refused)).not.toContain("sha256");
   });
 
   test("is not unpacked through links of the folder, and not of another type", async () => {

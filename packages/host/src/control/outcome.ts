@@ -69,6 +69,15 @@ export function recordSeen(scope: ControlScope, point: ControlPoint, subject: Su
   ]);
 }
 
+/** A file that Reins wrote for an action. */
+export interface WrittenFile {
+  readonly path: string;
+  /** BLAKE3, in hexadecimal. */
+  readonly content_hash: string;
+  readonly sha256?: string;
+  readonly bytes?: number;
+}
+
 /** How an allowed action ended. */
 interface Completion {
   readonly tool: string;
@@ -77,7 +86,7 @@ interface Completion {
   readonly outcome: string;
   readonly enforcement: Enforcement;
   /** Files that Reins wrote for it. */
-  readonly written?: readonly { readonly path: string; readonly content_hash: string }[];
+  readonly written?: readonly WrittenFile[];
   /** False for one that does not belong to the turn under way. */
   readonly inTurn?: boolean;
 }

@@ -3,7 +3,7 @@ import type { Principal } from "@reins/supervisor";
 import { type CallerParts, callerScope } from "../control/caller-scope.ts";
 import type { ControlPoint } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
-import { complete } from "../control/outcome.ts";
+import { complete, type WrittenFile } from "../control/outcome.ts";
 import type { SessionFolders } from "../governor/session-folders.ts";
 import { realPlace } from "../governor/text-file.ts";
 import type { Hub } from "../hub/hub.ts";
@@ -55,10 +55,8 @@ export interface CallerPlace {
   readonly within?: readonly string[];
 }
 
-type Written = { readonly path: string; readonly content_hash: string };
-
 /** Ends an access: takes it off the count of its principal and records how it ended, once. */
-export type EndAccess = (outcome: "completed" | "failed", written?: Written) => Promise<void>;
+export type EndAccess = (outcome: "completed" | "failed", written?: readonly WrittenFile[]) => Promise<void>;
 
 const UNDER_WAY = 64;
 
@@ -130,11 +128,14 @@ export class CallerAccess {
     return { path, real, outOfReach };
   }
 
-  /** Waits for the verdict on an access. Throws if it is not allowed, on the record. */
-  async begin(access: CallerAction): Promise<EndAccess> {
+  /**
+   * Waits for the verdict on an access. Throws if it is not allowed, on the record. A part of an access that has begun
+   * counts with that.
+   */
+  async begin(access: CallerAction, { isPart = false } = {}): Promise<EndAccess> {
     const { caller, place, kind, tool, arguments: decided, outOfReach } = access;
     const { principal, signal } = caller;
-    const release = this.#enter(principal);
+    const release = isPart ? () => undefined : this.#enter(principal);
     try {
       const { cwd, roots } = place;
       const scope = callerScope(this.#options, principal, { cwd, roots, realRoots: roots });
@@ -144,12 +145,11 @@ export class CallerAccess {
         throw new FileFault("forbidden", `${tool} was not allowed: ${outOfReach ?? enforced.verdict.reason}`);
       const { entry } = enforced.verdict;
       let isOver = false;
-      const end: EndAccess = async (outcome, written) => {
+      const end: EndAccess = async (outcome, written = []) => {
         release();
         if (isOver) return;
         isOver = true;
-        const more = written ? { written: [written] } : {};
-        await complete(scope, { tool, entry, outcome, enforcement: "performed", ...more });
+        await complete(scope, { tool, entry, outcome, enforcement: "performed", written });
       };
       if (!signal.aborted) return end;
       await end("failed");
@@ -163,18 +163,16 @@ export class CallerAccess {
   /** Does something once it is decided. */
   async perform<Result>(
     access: CallerAction,
-    run: (note: (written: Written) => void) => Promise<Result>,
+    run: (note: (written: WrittenFile) => void) => Promise<Result>,
   ): Promise<Result> {
     const end = await this.begin(access);
-    let written: Written | undefined;
+    const written: WrittenFile[] = [];
     try {
-      const result = await run((one) => {
-        written = one;
-      });
+      const result = await run((one) => void written.push(one));
       await end("completed", written);
       return result;
     } catch (error) {
-      await end("failed");
+      await end("failed", written);
       throw pathFault(String(Object.values(access.arguments)[0]), error);
     }
   }

@@ -1,9 +1,10 @@
 import type { Stats } from "node:fs";
-import { basename, join, sep } from "node:path";
+import { basename, join, relative, sep } from "node:path";
 import type { Readable } from "node:stream";
 import { KeyedQueue } from "@reins/kit";
+import type { WrittenFile } from "../control/outcome.ts";
 import { reachesAll } from "../governor/session-folders.ts";
-import type { CallerAccess, FileCaller } from "./caller-access.ts";
+import type { CallerAccess, CallerAction, EndAccess, FileCaller } from "./caller-access.ts";
 import { FileFault, onPath } from "./file-fault.ts";
 import { HeldFolder } from "./held-folder.ts";
 import type { SetAside } from "./set-aside.ts";
@@ -13,6 +14,7 @@ import {
   type Precondition,
   placeUnpacked,
   putFile,
+  syncPlaced,
   tooLarge,
   type UploadLimits,
   unpack,
@@ -50,6 +52,8 @@ interface FileServiceParts {
 /** How many files of an archive one verdict is about. */
 const BATCH = 64;
 const MOST_SHOWN = 1_024;
+/** How many files an error names. */
+const MOST_NAMED = 16;
 const CHUNK = 256 * 1024;
 
 /**
@@ -156,12 +160,12 @@ export class FileService {
     return this.#access.perform(access, (note) =>
       within(HeldFolder.parent(real, { make: true }), async (folder) => {
         const exclusively = <Result>(run: () => Promise<Result>) => this.#changes.run(real, run);
-        const { bytesWritten, hash } = await this.#withRoom(caller, folder, (room) =>
+        const put = await this.#withRoom(caller, folder, (room) =>
           putFile(folder, basename(real), body, { limits, signal, room, path, precondition, exclusively }),
         );
+        note({ path: real, ...put });
         await folder.sync();
-        note({ path: real, content_hash: hash });
-        return { path, bytesWritten };
+        return { path, bytesWritten: put.bytes };
       }),
     );
   }
@@ -240,9 +244,8 @@ export class FileService {
     given: string | undefined,
     archive: AsyncIterable<Uint8Array>,
   ): Promise<{ readonly paths: readonly string[]; readonly truncated: boolean }> {
-    const tool = "fs/upload_batch";
     const { signal } = caller;
-    const access = await this.#access.resolve(caller, tool, { path: given ?? "." });
+    const access = await this.#access.resolve(caller, "fs/upload_batch", { path: given ?? "." });
     const [{ path, real } = NOWHERE] = access.targets;
     return this.#access.perform(access, () =>
       within(HeldFolder.open(real, { make: true }), async (folder) => {
@@ -251,16 +254,17 @@ export class FileService {
           const unpacked = await this.#withRoom(caller, folder, (room) =>
             unpack(staged.folder, archive, { limits: this.#limits, signal, room }),
           );
-          const files = [...unpacked].flatMap(([name, isFolder]) => (isFolder ? [] : [name]));
-          for (let at = 0; at < files.length; at += BATCH) {
-            const named = files.slice(at, at + BATCH).map((name) => join(real, name));
-            const decided = { ...access, arguments: { path: real, files: named } };
-            await this.#access.perform(decided, async () => undefined);
-          }
-          for (const [name, isFolder] of unpacked)
-            await onPath(join(path, name), () => placeUnpacked(staged.folder, folder, name, isFolder));
-          await folder.sync();
-          const paths = files.slice(0, MOST_SHOWN).map((name) => join(path, name));
+          const files = [...unpacked].flatMap(([name, put]) =>
+            put ? [{ path: join(real, name), ...put }] : [],
+          );
+          await this.#decidedInBatches(access, files, async (placed) => {
+            for (const [name, put] of unpacked) {
+              await onPath(join(path, name), () => placeUnpacked(staged.folder, folder, name, !put));
+              if (put) placed.add(join(real, name));
+            }
+            await syncPlaced(folder, unpacked.keys());
+          });
+          const paths = files.slice(0, MOST_SHOWN).map((file) => join(path, relative(real, file.path)));
           return { paths, truncated: files.length > MOST_SHOWN };
         } finally {
           await staged.folder.close();
@@ -268,6 +272,32 @@ export class FileService {
         }
       }),
     );
+  }
+
+  /** Places the files of an archive once each of them is decided about, and records which were placed. */
+  async #decidedInBatches(
+    access: CallerAction,
+    files: readonly WrittenFile[],
+    place: (placed: Set<string>) => Promise<void>,
+  ): Promise<void> {
+    const batches: { readonly of: readonly WrittenFile[]; readonly end: EndAccess }[] = [];
+    const placed = new Set<string>();
+    try {
+      for (let at = 0; at < files.length; at += BATCH) {
+        const of = files.slice(at, at + BATCH);
+        const decided = { path: access.arguments.path, files: of.map(({ path }) => path) };
+        const end = await this.#access.begin({ ...access, arguments: decided }, { isPart: true });
+        batches.push({ of, end });
+      }
+      await place(placed);
+    } catch (error) {
+      throw placed.size === 0 ? error : halfPlaced(error, [...placed], files.length);
+    } finally {
+      for (const { of, end } of batches) {
+        const written = of.filter(({ path }) => placed.has(path));
+        await end(written.length === of.length ? "completed" : "failed", written);
+      }
+    }
   }
 
   /** Writes something within the room of the caller's tenant; what fails gives back what it took. */
@@ -284,6 +314,15 @@ export class FileService {
       throw error;
     }
   }
+}
+
+/** Why an archive was placed in part, and what of it. */
+function halfPlaced(error: unknown, placed: readonly string[], files: number): unknown {
+  if (!(error instanceof FileFault)) return error;
+  const named = placed.slice(0, MOST_NAMED).join(", ");
+  const more = placed.length > MOST_NAMED ? ` and ${placed.length - MOST_NAMED} more` : "";
+  const message = `${error.message}; ${placed.length} of ${files} files were placed before: ${named}${more}`;
+  return new FileFault(error.code, message, { cause: error });
 }
 
 const NOWHERE = { path: sep, real: sep };

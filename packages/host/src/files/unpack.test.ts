@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
   lstat,
   mkdir,
@@ -77,9 +78,10 @@ describe("a file that arrives", () => {
     const hasher = await blake3Hasher();
     hasher.update(Buffer.from("hello world"));
     const written = await put("file", body("hello", " ", "world"));
-    expect(written).toEqual({ bytesWritten: 11, hash: hasher.digest() });
+    const sha256 = createHash("sha256").update("hello world").digest("hex");
+    expect(written).toEqual({ bytes: 11, content_hash: hasher.digest(), sha256 });
     expect([await readdir(at()), await text(at("file"))]).toEqual([["file"], "hello world"]);
-    expect(await put("empty", body())).toMatchObject({ bytesWritten: 0 });
+    expect(await put("empty", body())).toMatchObject({ bytes: 0 });
   });
 
   test("keeps the permissions of the one it replaces, and has those it is given otherwise", async () => {
@@ -177,9 +179,9 @@ describe("an archive", () => {
       signal: forever(),
     });
     expect([...found]).toEqual([
-      ["a", true],
-      ["a/b/c", false],
-      ["d", false],
+      ["a", undefined],
+      ["a/b/c", expect.objectContaining({ bytes: 1 })],
+      ["d", expect.objectContaining({ bytes: 1 })],
     ]);
     expect([await text(at("a/b/c")), await text(at("d"))]).toEqual(["1", "2"]);
   });
@@ -195,10 +197,10 @@ describe("an archive", () => {
   });
 
   test("has the last of files with one name", async () => {
-    expect([...(await unpacked({ name: "x", content: "1" }, { name: "./x", content: "2" }))]).toEqual([
-      ["x", false],
+    expect([...(await unpacked({ name: "x", content: "1" }, { name: "./x", content: "22" }))]).toEqual([
+      ["x", expect.objectContaining({ bytes: 2 })],
     ]);
-    expect(await text(at("x"))).toBe("2");
+    expect(await text(at("x"))).toBe("22");
   });
 
   test.each([
@@ -274,7 +276,7 @@ describe("what was unpacked", () => {
       const limits = { bytes: 9_000, entries: 9 };
       const found = await unpack(staged.folder, archive, { limits, room: endless, signal: forever() });
       const place = (path: string) =>
-        faultOf(placeUnpacked(staged.folder, folder, path, found.get(path) === true));
+        faultOf(placeUnpacked(staged.folder, folder, path, found.get(path) === undefined));
       expect([await place("a/file"), await place("b")]).toEqual(["none", "none"]);
       expect(await place("link/x")).toMatch(/^conflict: /);
       expect(await place("a/kept/x")).toMatch(/^conflict: /);

@@ -1,6 +1,9 @@
+import { createHash } from "node:crypto";
 import type { Stats } from "node:fs";
+import { dirname } from "node:path/posix";
 import { readTar, type TarKind, tarNames } from "@reins/kit";
 import { blake3Hasher } from "@reins/ledger";
+import type { WrittenFile } from "../control/outcome.ts";
 import { FileFault, onPath } from "./file-fault.ts";
 import type { HeldFolder } from "./held-folder.ts";
 import { ENTRY_BYTES, type TakenRoom } from "./tenant-room.ts";
@@ -45,16 +48,20 @@ export function expectVersion(
   throw new FileFault("precondition_failed", `${path} is not in the version that was named; read it again`);
 }
 
+/** What was written of a file. */
+export type PutFile = Required<Omit<WrittenFile, "path">>;
+
 /** Writes a file as it arrives: under another name, which replaces the file when all of it is on the disk. */
 export async function putFile(
   folder: HeldFolder,
   name: string,
   body: AsyncIterable<Uint8Array>,
   { limits, signal, room, mode, path, precondition, exclusively = (run) => run() }: Wanted,
-): Promise<{ readonly bytesWritten: number; readonly hash: string }> {
+): Promise<PutFile> {
   const before = await expectReplaceable(folder, name, path);
   expectVersion(before, precondition, path);
   const hasher = await blake3Hasher();
+  const sha256 = createHash("sha256");
   await room.take(ENTRY_BYTES);
   const made = await folder.create();
   let bytesWritten = 0;
@@ -65,6 +72,7 @@ export async function putFile(
         bytesWritten += chunk.length;
         if (bytesWritten > limits.bytes) throw tooLarge(limits);
         hasher.update(chunk);
+        sha256.update(chunk);
         await room.take(chunk.length);
         await made.file.writeFile(chunk);
       }
@@ -79,7 +87,7 @@ export async function putFile(
       expectVersion(await expectReplaceable(folder, name, path), precondition, path);
       await folder.place(folder, made.name, name, { replaces: true });
     });
-    return { bytesWritten, hash: hasher.digest() };
+    return { bytes: bytesWritten, content_hash: hasher.digest(), sha256: sha256.digest("hex") };
   } catch (error) {
     await folder.discard(made.name);
     throw error;
@@ -95,13 +103,13 @@ const NOT_TAKEN: Readonly<Record<Exclude<TarKind, "file" | "folder">, string>> =
   unknown: "neither a file nor a folder",
 };
 
-/** Unpacks an archive into a folder; returns its paths, each with whether it is a folder. */
+/** Unpacks an archive into a folder; returns its paths, each with what was written, and folders without. */
 export async function unpack(
   folder: HeldFolder,
   archive: AsyncIterable<Uint8Array>,
   { limits, signal, room }: Pick<Wanted, "limits" | "signal" | "room">,
-): Promise<ReadonlyMap<string, boolean>> {
-  const unpacked = new Map<string, boolean>();
+): Promise<ReadonlyMap<string, PutFile | undefined>> {
+  const unpacked = new Map<string, PutFile | undefined>();
   let entries = 0;
   for await (const { path: given, kind, mode, content } of readTar(archive, limits.bytes)) {
     signal.throwIfAborted();
@@ -119,15 +127,12 @@ export async function unpack(
     const name = names.at(-1);
     if (name === undefined) continue;
     const path = names.join("/");
-    unpacked.set(path, isFolder);
     if (isFolder) await room.take(ENTRY_BYTES);
     await onPath(path, async () => {
       const parent = await folder.folder(isFolder ? names : names.slice(0, -1), { make: true });
       try {
-        if (!isFolder)
-          await putFile(parent, name, content, {
-            ...{ limits, signal, room, mode: (mode & 0o755) | 0o600, path },
-          });
+        const wanted = { limits, signal, room, mode: (mode & 0o755) | 0o600, path };
+        unpacked.set(path, isFolder ? undefined : await putFile(parent, name, content, wanted));
       } finally {
         if (parent !== folder) await parent.close();
       }
@@ -158,6 +163,18 @@ export async function placeUnpacked(
     }
   } finally {
     if (target !== folder) await target.close();
+  }
+}
+
+/** Has what was placed of an archive reach the disk. */
+export async function syncPlaced(folder: HeldFolder, paths: Iterable<string>): Promise<void> {
+  for (const parent of new Set([...paths].map((path) => dirname(path)))) {
+    const held = await folder.folder(parent === "." ? [] : parent.split("/"));
+    try {
+      await held.sync();
+    } finally {
+      if (held !== folder) await held.close();
+    }
   }
 }
 

@@ -21,6 +21,62 @@ export type Run = z.infer<typeof Run>;
 
 const RunStatus = z.enum(["pending", "running", "completed", "failed", "canceled", "blocked", "waiting"]);
 
+const Texts = z.array(z.string());
+const reported = {
+  evidence: Texts,
+  artifact_refs: Texts,
+  risks: Texts,
+  unresolved_issues: Texts,
+};
+
+/** What one executor leaves to the next. */
+const RunHandoff = named(
+  "RunHandoff",
+  z.looseObject({
+    from: z.looseObject({ run: z.string(), action: z.string(), session: z.string().optional() }),
+    result_summary: z.string(),
+    ...reported,
+    next_goal: z.string(),
+    constraints: Texts,
+    dependencies: Texts,
+  }),
+);
+
+/** The task of an agent or a person, with what came of it and where that is. */
+const RunAssignment = named(
+  "RunAssignment",
+  z.looseObject({
+    executor: z.string().describe("by type and name"),
+    authority: z
+      .looseObject({
+        principal: z.string(),
+        tools: Texts.optional(),
+        reads: Texts.optional(),
+        writes: Texts.optional(),
+        budget: z.looseObject({ tokens: z.number().optional(), calls: z.number().optional() }).optional(),
+      })
+      .describe("what it may do at most"),
+    goal: z.string(),
+    context_refs: Texts,
+    expected_outputs: Texts.describe("members that its result has to have"),
+    handoffs: z.array(RunHandoff),
+    withheld: Texts.describe("agents before it whose results it is not given"),
+    notes: Texts.describe("what was noted with decisions about it"),
+    session: z.string().optional().describe("the session of the agent"),
+    result: z.looseObject({ status: RunStatus, summary: z.string() }).optional(),
+    report: z
+      .looseObject({
+        result_summary: z.string().optional(),
+        ...reported,
+        faults: Texts.describe("how the answer differs from what was asked for"),
+      })
+      .optional()
+      .describe("what the agent reported beside its result"),
+    artifacts: Texts.describe("what it stored, and what its report names"),
+    trace: Texts.describe("the ledger entries of what was decided about it"),
+  }),
+);
+
 /** One action of a graph as people see it. */
 export const RunAction = named(
   "RunAction",
@@ -54,6 +110,7 @@ export const RunAction = named(
     verdict: z.string().optional().describe("the CID of the ledger entry that allowed or refused it"),
     approval: z.string().optional().describe("the approval it waits for"),
     child_session: z.string().optional().describe("the session of the agent that executes it"),
+    assignment: RunAssignment.optional().describe("the task of an agent or a person, as that was given it"),
   }),
 );
 export type RunAction = z.infer<typeof RunAction>;

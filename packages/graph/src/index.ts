@@ -31,18 +31,37 @@ export {
 } from "./declaration/instructions.ts";
 export type { MarkdownSection } from "./declaration/markdown.ts";
 export { ProtocolError, type ProtocolErrorCode } from "./declaration/protocol-error.ts";
-export { artifactAction, type Reference, readReference, withReferences } from "./declaration/reference.ts";
+export {
+  artifactAction,
+  type Reference,
+  readReference,
+  referenceText,
+  withReferences,
+} from "./declaration/reference.ts";
 export {
   inheritVisibility,
+  isWider,
+  mayHandOver,
   type ReferenceSource,
   referencesOf,
+  type Viewer,
   type Visibility,
 } from "./declaration/visibility.ts";
 export type { EngineEnd, EngineRun, Orchestration, RunEngine, RunScope } from "./engine/engine.ts";
 export { JournalEngine, type JournaledRun, type RunJournal, sentNumber } from "./engine/journal-engine.ts";
 export { type JournalSeal, journalPlace, StoreJournal } from "./engine/store-journal.ts";
 export { graphTables } from "./engine/tables.ts";
-export { type Assignment, type Authority, assignmentText, Handoff, handoffText } from "./run/assignment.ts";
+export {
+  type AgentReport,
+  type Assignment,
+  type Authority,
+  answerSummary,
+  assignmentText,
+  backgroundTexts,
+  expectedOutputs,
+  type Handoff,
+  readAnswer,
+} from "./run/assignment.ts";
 export { chooseExecutor, type Executor, registryView, writesOf } from "./run/executors.ts";
 export { type ActionState, hasEnded } from "./run/progress.ts";
 export { runGraph } from "./run/schedule.ts";

@@ -14,6 +14,10 @@ tool_rules:
   - { name: rest, condition: {}, verdict: allowed }
 `;
 
+const REPORT = `\`\`\`json agent-report
+{ "result_summary": "It is green.", "evidence": ["seed.txt:1"], "unresolved_issues": ["who painted it"] }
+\`\`\``;
+
 const open = (options: GraphHomeOptions = {}) => openGraphHome({ rules: RULES, ...options });
 
 describe("the runtime itself", () => {
@@ -82,11 +86,11 @@ describe("an agent", () => {
       scene(
         "Look for the seed",
         reply(call("read_file", { path: "seed.txt" })),
-        reply(say("The seed is green.")),
+        reply(say(`The seed is green.\n\n${REPORT}`)),
       ),
       scene("Judge it", reply(say('{ "isGood": true, "risks": ["none"] }'))),
     ];
-    const { run, workspace, entries } = await open({ parts });
+    const { run, workspace, entries, output, model } = await open({ parts });
     await writeFile(join(workspace, "seed.txt"), "green");
     const declared = {
       type: "agent.protocol",
@@ -100,6 +104,8 @@ describe("an agent", () => {
             executor: { type: "agent" },
             prompt_ref: "md:judge",
             context_refs: ["action:look.output"],
+            resources: { writes: [] },
+            result_policy: { return_to_model: "structured", priority: ["isGood", "severity"] },
           },
         ],
       },
@@ -111,12 +117,96 @@ describe("an agent", () => {
     expect(done, JSON.stringify(done.actions)).toMatchObject({ status: "completed" });
     expect(done.actions[0]).toMatchObject({
       executor: { type: "agent", target: "native" },
-      result_summary: "The seed is green.",
+      result_summary: "It is green.\n\nEvidence:\n- seed.txt:1\n\nUnresolved issues:\n- who painted it",
       child_session: expect.any(String),
     });
+    // What it reported is no part of its result.
+    expect(await output(done.run_id, "look")).toBe("The seed is green.");
+    const [look, judge] = done.actions;
+    const reported = { evidence: ["seed.txt:1"], risks: [], unresolved_issues: ["who painted it"] };
+    expect(look?.assignment).toMatchObject({
+      ...{ executor: "agent:native", goal: "Look for the seed", session: look?.child_session },
+      ...{ expected_outputs: [], handoffs: [], withheld: [], trace: [look?.verdict] },
+      report: { ...reported, result_summary: "It is green.", artifact_refs: [], faults: [] },
+      ...{ result: { status: "completed" }, artifacts: [`artifact://${done.run_id}/look`] },
+    });
+    const artifact = `artifact://${done.run_id}/look`;
+    expect(judge?.assignment).toMatchObject({
+      ...{ goal: "Judge it", context_refs: ["action:look.output"] },
+      expected_outputs: ["isGood", "severity"],
+      handoffs: [
+        {
+          from: { run: done.run_id, action: "look", session: look?.child_session },
+          ...{
+            ...reported,
+            result_summary: "It is green.",
+            artifact_refs: [artifact],
+            next_goal: "Judge it",
+          },
+          ...{ constraints: ["Write nothing."], dependencies: ["look"] },
+        },
+      ],
+      report: { risks: ["none"], faults: ["the result has no severity"] },
+    });
+    const [first, ...others] = (model?.requests ?? []).map(({ conversation }) =>
+      JSON.stringify(conversation),
+    );
+    const handoff = [
+      `    Handoff from look of run ${done.run_id}\n\n    Result: It is green.\n`,
+      `    Evidence:\n    - seed.txt:1\n\n    Artifacts:\n    - ${artifact}\n`,
+      "    Unresolved issues:\n    - who painted it\n\n    Constraints:\n    - Write nothing.\n",
+      "    Next goal: Judge it\n",
+      "Answer with a JSON object with the members isGood, severity.",
+    ];
+    expect(first).not.toContain("Handoff from");
+    for (const part of handoff) expect(others.at(-1)).toContain(JSON.stringify(part).slice(1, -1));
     const verdicts = (await entries("policy_verdict")).map(({ target }) => target);
     expect(verdicts.filter((target) => target === "spawn_subagent")).toHaveLength(2);
     expect(verdicts).toContain("read_file");
+  });
+
+  test.each([
+    ["an agent", "planning", { privacy: { replay: "never" } }],
+    ["a person", "approval", { data_visibility: ["model", "user"] }],
+  ])("leaves %s what may be seen of it, and says whose result is withheld", async (_, capability, hidden) => {
+    const canary = "canary-91c0";
+    const report = REPORT.replace("It is green.", `It is ${canary}.`);
+    const home = await open({
+      parts: [
+        scene("Find one", reply(say(REPORT))),
+        scene("Find two", reply(say(`Found ${canary}.\n${report}`))),
+        scene("Go on", reply(say("Gone on."))),
+      ],
+    });
+    const executor = { type: "agent", target: "native" };
+    const { run_id } = await home.start([
+      { id: "shown", executor, description: "Find one" },
+      { id: "hidden", executor, description: "Find two", ...hidden },
+      // Whether it is an agent or a person is chosen as it runs: its declaration withholds nothing.
+      {
+        ...{ id: "next", executor: { capabilities: [capability] } },
+        ...{ description: "Go on", depends_on: ["shown", "hidden"] },
+      },
+    ]);
+    if (capability === "approval") {
+      const [asked] = await home.pending();
+      const { background } = membersOf(asked?.facts.arguments);
+      expect(background).toContain("Handoff from shown");
+      expect(background).toContain("Withheld: the results of hidden.");
+      expect(background).not.toContain(canary);
+      await home.answer(asked?.id ?? "", "allow_once");
+    } else {
+      await expect.poll(() => home.model?.requests.length, { timeout: 30_000 }).toBe(3);
+      const last = JSON.stringify(home.model?.requests[2]?.conversation);
+      expect(last).toContain("Handoff from shown");
+      expect(last).toContain("Withheld: the results of hidden.");
+      expect(last).not.toContain(canary);
+    }
+    const done = await home.ended(run_id);
+    expect(done, JSON.stringify(done.actions)).toMatchObject({ status: "completed" });
+    const { assignment } = done.actions[2] ?? {};
+    expect(assignment?.handoffs.map(({ from }) => from.action)).toEqual(["shown"]);
+    expect(assignment?.withheld).toEqual(["hidden"]);
   });
 
   test("does in one bounded turn what an action for a tool says in words", async () => {

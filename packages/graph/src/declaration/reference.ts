@@ -42,6 +42,27 @@ export function readReference(text: string, path = ""): Reference {
   );
 }
 
+/** A reference as it is written. */
+export function referenceText(reference: Reference): string {
+  switch (reference.kind) {
+    case "section":
+      return `md:${reference.id}`;
+    case "action":
+      return `action:${reference.action}.${reference.part}`;
+    case "input":
+      return `input:${reference.path.join(".")}`;
+    case "run": {
+      const { run, action, part } = reference;
+      const path = [run, ...(action === undefined ? [] : ["actions", action]), ...(part ? [part] : [])];
+      return `runtime://runs/${path.join("/")}`;
+    }
+    case "artifact":
+      return reference.run === undefined
+        ? `artifact:${reference.name}`
+        : `artifact://${reference.run}/${reference.name}`;
+  }
+}
+
 const READERS: Readonly<Record<string, ((rest: string) => Reference | undefined) | undefined>> = {
   md: (id) => (id === "" ? undefined : { kind: "section", id: id.normalize("NFC") }),
   action: (rest) => {

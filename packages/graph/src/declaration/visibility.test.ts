@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import { type Random, seededRandom } from "../../../../scripts/torture/random.ts";
 import { graphOf } from "../../test/graphs.ts";
 import { artifactAction, type Reference } from "./reference.ts";
-import { inheritVisibility, type ReferenceSource, VISIBLE } from "./visibility.ts";
+import { inheritVisibility, mayHandOver, type ReferenceSource, VISIBLE, type Viewer } from "./visibility.ts";
 
 const MERGE = { executor: { type: "runtime", target: "merge" } };
 
@@ -69,4 +70,73 @@ test("what merely runs after a withheld result is shown", () => {
 test("a result of another run is withheld as it is there", () => {
   const actions = [{ id: "a", ...MERGE, context_refs: ["runtime://runs/other/actions/x/output"] }];
   expect(visibleTo(actions, () => ({ ...VISIBLE, model: false })).a).toEqual(["user", "logs", "futureRuns"]);
+});
+
+const AUDIENCES = ["model", "user", "logs", "future_runs"] as const;
+const EXECUTORS = [
+  { type: "agent" },
+  { type: "human" },
+  { type: "tool", target: "read_file" },
+  { type: "runtime", target: "merge" },
+  {},
+];
+
+/** A graph of actions that depend on earlier ones, and refer to some of them, with any visibility. */
+function anyGraph(random: Random) {
+  const count = 2 + random.int(9);
+  return Array.from({ length: count }, (_, index) => {
+    const earlier = Array.from({ length: index }, (__, before) => `a${before}`);
+    return {
+      id: `a${index}`,
+      executor: random.pick(EXECUTORS),
+      depends_on: earlier.filter(() => random.chance(0.4)),
+      context_refs: earlier.filter(() => random.chance(0.1)).map((id) => `action:${id}.output`),
+      ...(random.chance(0.5) && { data_visibility: AUDIENCES.filter(() => random.chance(0.7)) }),
+      ...(random.chance(0.1) && { privacy: { replay: "never" } }),
+    };
+  });
+}
+
+test("what an agent hands over reaches none that it is withheld from, through any number of others", () => {
+  const random = seededRandom(17);
+  let handed = 0;
+  for (let round = 0; round < 3_000; round += 1) {
+    const { actions } = graphOf(anyGraph(random));
+    const inherited = inheritVisibility(actions, (reference) =>
+      reference.kind === "action" ? { action: reference.action } : undefined,
+    );
+    const byId = new Map(inherited.map((action) => [action.id, action]));
+    const declared = new Map(actions.map((action) => [action.id, action]));
+    /** Of each action, everything that its result may hold something of. */
+    const sources = new Map<string, ReadonlySet<string>>();
+    for (const { id, dependsOn, context, executor, visibility } of inherited) {
+      // An executor that is chosen later may be an agent, or a person.
+      const audiences: readonly (readonly Viewer[])[] =
+        executor.type === undefined
+          ? [["model", "user"], ["user"]]
+          : executor.type === "agent"
+            ? [["model", "user"]]
+            : executor.type === "human"
+              ? [["user"]]
+              : [[]];
+      const given = dependsOn.filter((from) => {
+        const other = byId.get(from) ?? expect.fail();
+        const mayBeAgent = other.executor.type === "agent" || other.executor.type === undefined;
+        return mayBeAgent && audiences.some((one) => mayHandOver(other.visibility, visibility, one));
+      });
+      const referred = context.flatMap((one) => (one.kind === "action" ? [one.action] : []));
+      handed += given.length;
+      const direct = [...given, ...referred];
+      sources.set(id, new Set(direct.flatMap((one) => [one, ...(sources.get(one) ?? [])])));
+      for (const source of sources.get(id) ?? [])
+        for (const audience of ["model", "user", "logs", "futureRuns"] as const)
+          if (visibility[audience]) expect(declared.get(source)?.visibility[audience]).toBe(true);
+      // What a declared agent shows models and people is given to a declared agent.
+      if (executor.type === "agent")
+        for (const from of dependsOn.map((one) => byId.get(one) ?? expect.fail()))
+          if (from.executor.type === "agent" && from.visibility.model && from.visibility.user)
+            expect(given).toContain(from.id);
+    }
+  }
+  expect(handed).toBeGreaterThan(1_000);
 });

@@ -69,12 +69,14 @@ export async function attempted({ attempt }: SchedulePorts, request: AttemptRequ
 /** How an action ends with an attempt. What a failed one produced is kept. */
 export function endOf(outcome: AttemptOutcome): ActionEnd {
   switch (outcome.kind) {
-    case "completed":
+    case "completed": {
+      const { output, summary, report } = outcome;
       return {
         status: "completed",
         reason: undefined,
-        result: { output: outcome.output, summary: outcome.summary },
+        result: { output, summary, ...(report && { report }) },
       };
+    }
     case "failed": {
       const { reason, output } = outcome;
       return {

@@ -1,11 +1,14 @@
 import type { Status } from "../declaration/grammar.ts";
 import type { GraphAction } from "../declaration/graph.ts";
+import type { AgentReport } from "./assignment.ts";
 
 /** What an action produced. */
 export interface ActionOutput {
   /** The value that other actions refer to; JSON. */
   readonly output: unknown;
   readonly summary: string;
+  /** What an agent reported beside it. */
+  readonly report?: AgentReport | undefined;
 }
 
 /** How an action stands. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { graphOf } from "../../test/graphs.ts";
+import { readAnswer } from "../run/assignment.ts";
 import type { ActionState } from "../run/progress.ts";
 import { needsSummarizer, observe, outputSummary } from "./observation.ts";
 
@@ -32,6 +33,18 @@ describe("What a model is shown of a result", () => {
     expect(shown({ return_to_model: "structured" }, { result: { output: "text", summary: "s" } }).text).toBe(
       "s",
     );
+  });
+
+  it("has what an agent reported beside it, unless it may not be seen", () => {
+    const { report } = readAnswer('{ "done": true, "risks": ["ice"] }', ["frogs"]);
+    const state = { result: { output: { done: true }, summary: "s", report } };
+    expect(shown({ return_to_model: "structured" }, state).text).toBe(
+      '{\n  "done": true\n}\n\nRisks:\n- ice\n\nNot as it was asked for:\n- the result has no frogs',
+    );
+    expect(shown({ return_to_model: "full" }, state, { privacy: { replay: "never" } }).text).not.toContain(
+      "ice",
+    );
+    expect(shown({ return_to_model: "none" }, state).text).toBeUndefined();
   });
 
   it("with the policy excerpt is the lines around what matters", () => {

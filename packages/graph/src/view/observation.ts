@@ -1,6 +1,7 @@
 import { isRecord } from "@reins/kit";
 import type { ResultPolicy } from "../declaration/grammar.ts";
 import type { GraphAction } from "../declaration/graph.ts";
+import { reportText } from "../run/assignment.ts";
 import type { ActionState } from "../run/progress.ts";
 
 /** What a model is shown of a result. */
@@ -50,7 +51,11 @@ export function observe(
     return { ...cut(reason, policy, most), hasReference: isStored };
   }
   const full = textOf(result.output);
-  const shown = (text: string): Observation => {
+  const { report } = result;
+  const beside = report ? reportText(report) : "";
+  const shown = (asked: string): Observation => {
+    // A summary has it.
+    const text = beside === "" || asked === result.summary ? asked : `${asked}\n\n${beside}`;
     // Of what does not fit, the summary says more than a beginning.
     const isSummed = text.length > most && policy.if_truncated === "provide_ref_and_summary";
     const { isCut, ...seen } = cut(isSummed ? result.summary : text, policy, most);

@@ -1,5 +1,6 @@
 import type { Status } from "../declaration/grammar.ts";
 import type { Graph, GraphAction } from "../declaration/graph.ts";
+import type { AgentReport, Assignment } from "../run/assignment.ts";
 import { type ActionState, hasEnded } from "../run/progress.ts";
 import type { ControlChange, ControlOrigin, WaitsFor } from "../run/schedule-ports.ts";
 
@@ -17,6 +18,8 @@ export interface ActionRecord {
   /** The approval it waits for. */
   readonly approval?: string | undefined;
   readonly childSession?: string | undefined;
+  /** The task of an agent or a person, as that was given it. */
+  readonly assignment?: Assignment | undefined;
 }
 
 /** What was changed in a run that there was: by whom, and with which words. */
@@ -113,6 +116,24 @@ export interface ProjectedAction {
   readonly verdict?: string;
   readonly approval?: string;
   readonly child_session?: string;
+  readonly assignment?: ProjectedAssignment;
+}
+
+type Writable<Value> = Value extends readonly (infer Item)[]
+  ? Writable<Item>[]
+  : Value extends object
+    ? { -readonly [Name in keyof Value]: Writable<Value[Name]> }
+    : Value;
+
+/** The task of an agent or a person, with what came of it and where that is. */
+interface ProjectedAssignment extends Writable<Assignment> {
+  readonly session?: string;
+  readonly result?: { readonly status: Status; readonly summary: string };
+  readonly report?: Writable<AgentReport>;
+  /** What it stored, and what its report names. */
+  readonly artifacts: string[];
+  /** The ledger entries of what was decided about it. */
+  readonly trace: string[];
 }
 
 /** A run as people see it: by titles, descriptions, statuses and summaries, with the declaration behind it. */
@@ -207,7 +228,26 @@ function projectAction(action: GraphAction, { run, states, records }: RunRecord)
     ...(record.verdict !== undefined && { verdict: record.verdict }),
     ...(record.approval !== undefined && { approval: record.approval }),
     ...(record.childSession !== undefined && { child_session: record.childSession }),
+    ...(record.assignment && visibility.user && { assignment: projectAssignment(record.assignment) }),
   };
+
+  function projectAssignment(assigned: Assignment): ProjectedAssignment {
+    const report = result?.report && written(result.report);
+    const isStored = result !== undefined && policy.store_full;
+    return {
+      ...written(assigned),
+      ...(record.childSession !== undefined && { session: record.childSession }),
+      ...(result && { result: { status, summary: result.summary } }),
+      ...(report && { report }),
+      artifacts: [...(isStored ? [`artifact://${run}/${id}`] : []), ...(report?.artifact_refs ?? [])],
+      trace: record.verdict === undefined ? [] : [record.verdict],
+    };
+  }
+}
+
+/** A copy, which may be written to. */
+function written<Value>(value: Value): Writable<Value> {
+  return structuredClone(value) as Writable<Value>;
 }
 
 /** One sentence about a run that is over: how many actions ended how, and which failed. */

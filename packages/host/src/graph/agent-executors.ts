@@ -1,7 +1,16 @@
 import { membersOf } from "@reins/acp";
 import type { SubagentTask } from "@reins/agent";
 import type { AgentEntry } from "@reins/agents";
-import { type Assignment, assignmentText, CHARACTERS, type GraphAction } from "@reins/graph";
+import {
+  type Assignment,
+  answerSummary,
+  assignmentText,
+  CHARACTERS,
+  expectedOutputs,
+  type GraphAction,
+  readAnswer,
+  referenceText,
+} from "@reins/graph";
 import { errorMessage } from "@reins/kit";
 import { z } from "zod";
 import { agentOf } from "../control/control-point.ts";
@@ -130,7 +139,12 @@ function planTask(
   call: ActionCall,
   { agent, tools }: { readonly agent: string; readonly tools?: readonly string[] },
 ) {
-  const prompt = assignmentText(assignmentOf(call, agent, tools));
+  const assignment = assignmentOf(call, `agent:${agent}`, tools);
+  const { context, input, prompt: task } = call;
+  const prompt = assignmentText(assignment, {
+    context,
+    ...(task === undefined ? { task: assignment.goal } : { task, input }),
+  });
   const { budget } = call.action;
   const given = {
     ...{ prompt, agent },
@@ -140,6 +154,7 @@ function planTask(
   };
   return {
     ...{ tool: "spawn_subagent", arguments: given, tools: "agent" as const, kind: "other", goesOn: true },
+    assignment,
     async perform(allowed: unknown): Promise<PerformedAction> {
       const asked = AllowedTask.parse(allowed);
       const share = await call.takeTokens();
@@ -150,9 +165,9 @@ function planTask(
         onSession: (childSession) => call.note({ childSession }),
         child: await call.child(asked.agent),
       });
-      return said.isError === true
-        ? said
-        : { ...said, output: structured(said.output), summary: said.output };
+      if (said.isError === true) return said;
+      const { output, report } = readAnswer(said.output, assignment.expected_outputs);
+      return { ...said, output, report, summary: answerSummary(said.output, report) };
     },
   };
 }
@@ -305,19 +320,23 @@ const AllowedTask = z.looseObject({
   max_tokens: z.number().optional(),
 });
 
-/** What binds an action to the session of an agent. */
-function assignmentOf(call: ActionCall, agent: string, tools: readonly string[] | undefined): Assignment {
-  const { run, action, place, context, input, prompt, handoff } = call;
+/** What binds an action to its executor: an agent, or a person. */
+export function assignmentOf(
+  { run, action, place, input, prompt, background }: ActionCall,
+  executor: string,
+  tools?: readonly string[],
+): Assignment {
   const { reads, writes, budget } = action;
   return {
-    ...{ run, action: action.id, executor: agent, context, handoff, artifacts: [], trace: [] },
+    ...{ run, action: action.id, executor, ...background },
     authority: {
       principal: place.principal.id,
       ...{ tools, reads, writes },
       ...(budget && { budget: { tokens: budget.tokens, calls: budget.calls } }),
     },
-    task: prompt ?? taskIn(action, input),
-    input: prompt === undefined ? undefined : input,
+    goal: prompt ?? taskIn(action, input),
+    context_refs: action.context.map(referenceText),
+    expected_outputs: expectedOutputs(action),
   };
 }
 
@@ -331,16 +350,4 @@ function taskIn(
   const values = Object.keys(others).length > 0 ? [JSON.stringify(others, null, 2)] : [];
   const parts = told.length > 0 ? told : [description ?? title, ...(reason === undefined ? [] : [reason])];
   return [...parts, ...values].join("\n\n");
-}
-
-/** What an agent said, as the value where it is JSON. */
-function structured(text: string): unknown {
-  const json = /^\s*(?:```json\s*\n([\s\S]*?)\n```|([[{][\s\S]*))\s*$/.exec(text);
-  const source = json?.[1] ?? json?.[2];
-  if (source === undefined) return text;
-  try {
-    return JSON.parse(source);
-  } catch {
-    return text;
-  }
 }

@@ -1,10 +1,12 @@
 import type {
+  AgentReport,
+  Assignment,
   AttemptRequest,
   Executor,
   GraphAction,
-  Handoff,
   ObservationLimits,
   RunScope,
+  Viewer,
 } from "@reins/graph";
 import { errorMessage } from "@reins/kit";
 import { z } from "zod";
@@ -33,8 +35,8 @@ export interface ActionCall {
   readonly canceled: AbortSignal;
   /** The name of its card for clients. */
   readonly call: string;
-  /** What an agent left of which this action depends. */
-  readonly handoff?: Handoff | undefined;
+  /** What agents left of which this action depends, and what else its executor is given of the work before it. */
+  readonly background: Pick<Assignment, "handoffs" | "withheld" | "notes">;
   /** Waits; a restart does not start it anew. */
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
   /** What a reference leads to. */
@@ -67,6 +69,8 @@ export interface PlannedAction<Performed extends PerformedAction = PerformedActi
   readonly title?: string;
   readonly content?: readonly object[];
   readonly locations?: readonly string[];
+  /** The task as its executor gets it, where that is an agent or a person. */
+  readonly assignment?: Assignment | undefined;
   /** Whether a person has to agree, beside what the action itself says. */
   readonly mustAsk?: string | undefined;
   /** Whether performing it goes on with what an earlier process began. */
@@ -81,6 +85,8 @@ export interface PerformedAction {
   readonly output: unknown;
   /** Where the executor has one of its own. */
   readonly summary?: string | undefined;
+  /** What an agent reported beside it. */
+  readonly report?: AgentReport | undefined;
   readonly isError?: boolean;
   /** Whether it, or a part of it, may have been done without a result. */
   readonly isUnknown?: boolean;
@@ -99,7 +105,7 @@ export interface RunExecutor extends Executor {
   /** Whether it uses tokens, of which it takes a share. */
   readonly usesTokens?: boolean;
   /** Who sees what it is given: models, people. What is withheld from them is not passed to it. */
-  readonly audience?: readonly ("model" | "user")[];
+  readonly audience?: readonly Viewer[];
   /** The name under which rules know it, where that is another. */
   readonly ruleName?: string;
   /** Throws for an input that it cannot take, before anything runs. */

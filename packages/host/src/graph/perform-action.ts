@@ -76,6 +76,7 @@ export async function attemptAction(
       executor: { type: executor.type, name: executor.name },
       ...(call.input && { input: call.input }),
       ...(call.prompt !== undefined && { prompt: call.prompt }),
+      ...(planned.assignment && { assignment: planned.assignment }),
     });
     made = new ActionAttempt({ run, scope, executor, call, planned, ports });
     try {
@@ -339,7 +340,12 @@ class ActionAttempt {
     if (outcome !== "completed" || !performed)
       return { kind: "failed", reason, isUnknown, ...(performed && { output: performed.output, usage }) };
     const summary = performed.summary ?? outputSummary(performed.output);
-    return { kind: "completed", output: performed.output, summary, ...(performed.usage && { usage }) };
+    const { output, report } = performed;
+    return {
+      ...{ kind: "completed", output, summary },
+      ...(report && { report }),
+      ...(performed.usage && { usage }),
+    };
   }
 
   /** Has the entry of the outcome recorded in one commit with the result of the attempt. */

@@ -5,6 +5,7 @@ import {
   assertNoConflict,
   type GraphAction,
   type Handoff,
+  mayHandOver,
   ProtocolError,
   type Reference,
   type RunScope,
@@ -144,7 +145,7 @@ export class ActionPreparation {
         input: isRecord(resolved) ? resolved : undefined,
         // No id has a slash: an attempt never has the name of a step of another one.
         call: `${run.id}/${action.id}/${attempts}`,
-        handoff: handoffTo(run, action, states, prompt),
+        background: backgroundOf(run, action, states, { executor, prompt }),
         sleep: (milliseconds, signal) => scope.sleep(`wait/${name}`, milliseconds, signal),
         part: (part, effect) => {
           if (!run.graph.isDurable) return effect(async () => true);
@@ -183,34 +184,58 @@ function executorIn(
   }
 }
 
-/** What the last agent before an action left to be continued. */
-function handoffTo(
+/** What the executor of an action is given of the work before it. What those who see that may not see is withheld. */
+function backgroundOf(
   run: GraphRun,
   action: GraphAction,
   states: ReadonlyMap<string, ActionState>,
-  prompt: string | undefined,
-): Handoff | undefined {
-  const from = action.dependsOn.findLast(
-    (id) => run.details(id).executor?.type === "agent" && run.action(id)?.visibility.model,
-  );
-  const result = from === undefined ? undefined : states.get(from)?.result;
-  if (from === undefined || !result) return undefined;
-  const said = isRecord(result.output) ? result.output : {};
-  const listed = (name: string) => {
-    const list = said[name];
-    return Array.isArray(list) ? list.filter((one) => typeof one === "string") : [];
+  { executor, prompt }: { readonly executor: RunExecutor; readonly prompt: string | undefined },
+): ActionCall["background"] {
+  const { audience = [] } = executor;
+  if (audience.length === 0) return { handoffs: [], withheld: [], notes: [] };
+  const agents = action.dependsOn.filter((id) => run.details(id).executor?.type === "agent");
+  const mayGet = (id: string) => {
+    const from = run.action(id)?.visibility;
+    return from !== undefined && mayHandOver(from, action.visibility, audience);
   };
   return {
-    from: { run: run.id, action: from, session: run.details(from).childSession },
-    result_summary: result.summary.slice(0, LONGEST_SUMMARY),
-    evidence: listed("evidence"),
-    artifact_refs: [`artifact://${run.id}/${from}`, ...listed("artifact_refs")],
-    risks: listed("risks"),
-    unresolved_issues: listed("unresolved_issues"),
-    next_goal: (prompt ?? action.description ?? action.title).slice(0, LONGEST_SUMMARY),
-    constraints: action.writes ? [`Write nothing but ${action.writes.join(", ") || "nothing"}.`] : [],
-    dependencies: [...action.dependsOn],
+    handoffs: agents.filter(mayGet).flatMap((from) => handoffTo(run, action, { from, states, prompt })),
+    withheld: agents.filter((id) => !mayGet(id)),
+    notes: (run.declared.controls ?? []).flatMap(({ actions, note }) =>
+      note !== undefined && actions?.includes(action.id) ? [note] : [],
+    ),
   };
+}
+
+/** What an agent left to be continued; none where it came to no result. */
+function handoffTo(
+  run: GraphRun,
+  action: GraphAction,
+  {
+    from,
+    states,
+    prompt,
+  }: { from: string; states: ReadonlyMap<string, ActionState>; prompt: string | undefined },
+): readonly Handoff[] {
+  const result = states.get(from)?.result;
+  if (!result) return [];
+  const { report } = result;
+  const { writes } = action;
+  return [
+    {
+      from: { run: run.id, action: from, session: run.details(from).childSession },
+      result_summary: (report?.result_summary ?? result.summary).slice(0, LONGEST_SUMMARY),
+      evidence: report?.evidence ?? [],
+      artifact_refs: [`artifact://${run.id}/${from}`, ...(report?.artifact_refs ?? [])],
+      risks: report?.risks ?? [],
+      unresolved_issues: report?.unresolved_issues ?? [],
+      next_goal: (prompt ?? action.description ?? action.title).slice(0, LONGEST_SUMMARY),
+      constraints: writes
+        ? [writes.length === 0 ? "Write nothing." : `Write nothing but ${writes.join(", ")}.`]
+        : [],
+      dependencies: [...action.dependsOn],
+    },
+  ];
 }
 
 function textOf(value: unknown): string {

@@ -3,6 +3,7 @@ import {
   artifactAction,
   type GraphAction,
   inheritVisibility,
+  isWider,
   ProtocolError,
   type Reference,
   readReference,
@@ -119,13 +120,7 @@ export class References {
   async expectWithheld(run: GraphRun, { visibility }: GraphAction, reference: Reference): Promise<void> {
     const source = await this.#source(run, reference);
     if (!source) return;
-    const { model, user, logs, futureRuns } = source.visibility;
-    const isWider =
-      (visibility.model && !model) ||
-      (visibility.user && !user) ||
-      (visibility.logs && !logs) ||
-      (visibility.futureRuns && !futureRuns);
-    if (isWider) throw withheld(source);
+    if (isWider(visibility, source.visibility)) throw withheld(source);
   }
 
   /** A run that a principal may see. */

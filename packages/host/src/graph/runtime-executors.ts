@@ -1,5 +1,6 @@
-import { outputSummary, ProtocolError } from "@reins/graph";
+import { backgroundTexts, outputSummary, ProtocolError } from "@reins/graph";
 import { z } from "zod";
+import { assignmentOf } from "./agent-executors.ts";
 import type { ActionCall, PerformedAction, PlannedAction, RunExecutor } from "./executor.ts";
 
 /** The longest wait: thirty days. */
@@ -159,11 +160,23 @@ export function insisted(reason: string, claim: string | undefined): string {
   return `${reason}; the model says: ${JSON.stringify(claim.slice(0, LONGEST_CLAIM).toWellFormed())}`;
 }
 
+/** The longest background that a person is given. */
+const LONGEST_BACKGROUND = 20_000;
+
+/** What a person is given beside the question: the context of the action, and what agents before it left. */
+function backgroundFor({ context, background }: ActionCall): string {
+  const text = [...context, ...backgroundTexts(background)].join("\n\n");
+  return text.length <= LONGEST_BACKGROUND ? text : `${text.slice(0, LONGEST_BACKGROUND).toWellFormed()} …`;
+}
+
 /** A person agrees by an ordinary approval; a denial blocks the action. */
 function planApproval(call: ActionCall): PlannedAction {
   const message = messageOf(call);
+  const background = backgroundFor(call);
+  const asked = background === "" ? { message } : { message, background };
   return {
-    ...{ tool: "graph/approval", arguments: { message }, tools: "acp", kind: "other" },
+    ...{ tool: "graph/approval", arguments: asked, tools: "acp", kind: "other" },
+    assignment: assignmentOf(call, "human:request_approval"),
     mustAsk: insisted("the declaration asks for approval", message),
     perform: async () => ({ output: { approved: true }, summary: "A person approved it." }),
   };
@@ -172,10 +185,12 @@ function planApproval(call: ActionCall): PlannedAction {
 function planQuestion(call: ActionCall): PlannedAction {
   const message = messageOf(call);
   const { schema = DEFAULT_SCHEMA } = Question.parse(call.input ?? {});
-  const asked = { mode: "form", message, requestedSchema: schema };
+  const told = [message, backgroundFor(call)].filter((text) => text !== "").join("\n\n");
+  const asked = { mode: "form", message: told, requestedSchema: schema };
   const { session, clients } = call.place;
   return {
     ...{ tool: "elicitation/create", arguments: asked, tools: "acp", kind: "other" },
+    assignment: assignmentOf(call, "human:ask_user"),
     async perform(given, signal) {
       const allowed = AllowedQuestion.parse(given);
       call.waits("input");

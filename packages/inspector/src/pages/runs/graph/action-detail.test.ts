@@ -37,6 +37,47 @@ describe("an action", () => {
     expect(renderedText(element(everyStatus(), "north"))).toContain("After Find the ponds completed");
   });
 
+  test("shows its assignment, what earlier agents left and what was reported", () => {
+    const said = { evidence: ["pond.ts:4"], artifact_refs: [], risks: ["ice"], unresolved_issues: [] };
+    const assignment = {
+      ...{
+        executor: "agent:native",
+        goal: "Count",
+        context_refs: ["md:shared"],
+        expected_outputs: ["frogs"],
+      },
+      authority: { principal: "local", writes: [], budget: { tokens: 50 } },
+      ...{
+        withheld: ["south"],
+        notes: ["Mind the ice."],
+        artifacts: ["artifact://run_frogs/north"],
+        trace: [],
+      },
+      handoffs: [
+        {
+          ...{ from: { run: "run_frogs", action: "find" }, result_summary: "Three ponds.", ...said },
+          ...{ next_goal: "Count", constraints: ["Write nothing."], dependencies: ["find"] },
+        },
+      ],
+      report: { result_summary: "Nine frogs.", ...said, faults: ["the result has no frogs"] },
+    };
+    const graph = everyStatus();
+    const actions = graph.actions.map((one) => (one.id === "north" ? { ...one, assignment } : one));
+    const text = renderedText(element({ ...graph, actions }, "north"));
+    for (const part of [
+      "For local",
+      "May write nothing",
+      "At most 50 tokens",
+      "Withheld south",
+      "Notes Mind the ice.",
+      "Reported Nine frogs.",
+      "Not as asked the result has no frogs",
+      "Handoff from Find the ponds",
+      "Constraints Write nothing.",
+    ])
+      expect(text).toContain(part);
+  });
+
   test("links to the approval it waits for", () => {
     const html = rendered(element(everyStatus(), "mill"));
     expect(html).toContain('href="/ui/approvals?approval=approval-1"');

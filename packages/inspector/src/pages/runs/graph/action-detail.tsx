@@ -56,6 +56,7 @@ export function ActionDetail({
         <CancelButton graph={graph} action={action} />
       </div>
       <ResultLayers run={graph.run_id} action={action} />
+      {action.assignment && <Assigned graph={graph} assignment={action.assignment} />}
       {action.prompt !== undefined && (
         <Part title="Prompt">
           <Code text={action.prompt} className="max-h-72" />
@@ -150,6 +151,68 @@ function ResultLayers({ run, action }: { run: string; action: RunAction }) {
         </div>
       ))}
     </Part>
+  );
+}
+
+/** The task as an agent or a person was given it: its limits, what came before it, and what was reported. */
+function Assigned({
+  graph,
+  assignment,
+}: {
+  graph: RunGraph;
+  assignment: NonNullable<RunAction["assignment"]>;
+}) {
+  const { authority, context_refs, expected_outputs, handoffs, withheld, notes, report } = assignment;
+  const { tools, reads, writes, budget } = authority;
+  const most = Object.entries({ tokens: budget?.tokens, calls: budget?.calls });
+  return (
+    <Section title="Assignment">
+      <Facts
+        facts={longTexts({
+          For: authority.principal,
+          "May use": tools?.join(", "),
+          Reads: reads?.join(", "),
+          "May write": writes && (writes.join(", ") || "nothing"),
+          "At most": most
+            .flatMap(([what, count]) => (count === undefined ? [] : `${count} ${what}`))
+            .join(", "),
+          Context: context_refs.join(", "),
+          Expected: expected_outputs.join(", "),
+          Withheld: withheld.join(", "),
+          Notes: notes.join("\n"),
+          ...(report && {
+            Reported: report.result_summary,
+            Evidence: report.evidence.join("\n"),
+            Artifacts: assignment.artifacts.join("\n"),
+            Risks: report.risks.join("\n"),
+            "Unresolved issues": report.unresolved_issues.join("\n"),
+            "Not as asked": report.faults.join("\n"),
+          }),
+        })}
+      />
+      {handoffs.map((handoff) => (
+        <div key={handoff.from.action} className="px-3 pb-2.5 text-sm">
+          Handoff from{" "}
+          <ActionLink run={graph.run_id} id={handoff.from.action}>
+            {visibleLine(
+              graph.actions.find(({ id }) => id === handoff.from.action)?.title ?? handoff.from.action,
+            )}
+          </ActionLink>
+          <Facts
+            facts={longTexts({
+              Result: handoff.result_summary,
+              Evidence: handoff.evidence.join("\n"),
+              Artifacts: handoff.artifact_refs.join("\n"),
+              Risks: handoff.risks.join("\n"),
+              "Unresolved issues": handoff.unresolved_issues.join("\n"),
+              "Next goal": handoff.next_goal,
+              Constraints: handoff.constraints.join("\n"),
+              "Depends on": handoff.dependencies.join(", "),
+            })}
+          />
+        </div>
+      ))}
+    </Section>
   );
 }
 

@@ -186,6 +186,32 @@ describe("the files of a tenant", () => {
     expect((await put("large", 500_000)).status).toBe(200);
   });
 
+  test("are the subject of so many requests of its principals together", async () => {
+    const home = await openAgentHome({
+      rules:
+        "tool_rules: [{ name: made, condition: { tool_name_matches: [fs/mkdir] }, verdict: ask }, { name: all, condition: {}, verdict: allowed }]",
+      quotas: { tenant: { file_requests: 2 } },
+    });
+    onTestFinished(home.close);
+    const served = await serveAgents(home);
+    const [ann, ben] = [await served.person(), await served.person()];
+    const waiting = [ann, ben].map(({ secret: as }, index) =>
+      served.ask("POST", `/v1/fs/mkdir?path=made-${index}`, { as }),
+    );
+    const pending = async () =>
+      Object((await served.ask("GET", "/v1/approvals?state=pending")).body).approvals;
+    await expect.poll(async () => (await pending()).length).toBe(2);
+    const refused = await served.ask("GET", "/v1/fs/entries", { as: ann.secret });
+    expect([refused.status, Object(refused.body).detail]).toEqual([
+      429,
+      expect.stringContaining("2 of 2 file_requests"),
+    ]);
+    for (const { id } of await pending())
+      await served.ask("POST", `/v1/approvals/${id}/answer`, { body: { decision: "deny" } });
+    await Promise.all(waiting);
+    expect((await served.ask("GET", "/v1/fs/entries", { as: ann.secret })).status).toBe(200);
+  });
+
   test("that has no room left get no command started and no file written, and can still move and remove theirs", async () => {
     const home = await openAgentHome({
       rules: "tool_rules: [{ name: all, condition: {}, verdict: allowed }]",

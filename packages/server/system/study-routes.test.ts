@@ -9,6 +9,21 @@ async function study(served: Served, what: string, body: object, as?: string) {
   return { status, ...Object(answer) };
 }
 
+/** A draft whose test takes its time. */
+function slowDraft(): string {
+  const globs = ["*a*a*a*a*a*a*a*a*a*a*b", "**/*a*/**/*a*/**/*a*/**/*a*/**/*a*/z"];
+  const path = `/w/${"a".repeat(2_000)}/${"a/".repeat(500)}`;
+  const rules = globs.map((match, n) => ({
+    ...{ name: `r${n}`, verdict: "blocked" },
+    condition: { writes: { any: { match } } },
+  }));
+  const effects = [{ kind: "write", path, inside: path.slice(3) }];
+  return JSON.stringify({
+    tool_rules: rules,
+    tests: [{ name: "t", given: { tool: "Write", effects }, expect: "blocked" }],
+  });
+}
+
 /** The newest verdict on a session. */
 async function verdictOf(served: Served, session: string): Promise<string> {
   await served.question(session);
@@ -47,22 +62,30 @@ describe("a draft of a constitution", () => {
       expect([what, (await study(served, what, { rules: STRICTER }, secret)).status]).toEqual([what, 403]);
   });
 
+  test("of one tenant are few at the same time, and leave room for those of others", async () => {
+    const served = await Served.open(harness());
+    const admins = (tenant: string, count: number) =>
+      Promise.all(Array.from({ length: count }, () => served.person({ tenant, roles: ["admin"] })));
+    const [busy, calm] = [await admins("busy", 6), await admins("calm", 2)];
+    const statusOf = async ({ secret }: { readonly secret: string }, what = "validate") =>
+      (await study(served, what, { rules: slowDraft() }, secret)).status;
+    const flood = Promise.all(busy.map((admin) => statusOf(admin)));
+    expect(await Promise.all(calm.map((admin) => statusOf(admin)))).toEqual([200, 200]);
+    const counts = Map.groupBy(await flood, (status) => status);
+    expect([counts.get(200)?.length, counts.get(429)?.length]).toEqual([3, 3]);
+    const [first = { secret: "" }] = calm;
+    const own = await Promise.all(["validate", "test", "validate"].map((what) => statusOf(first, what)));
+    expect(own.filter((status) => status === 429)).toHaveLength(1);
+  });
+
   test("with slow patterns does not block other requests", async () => {
     const served = await Served.open(harness());
-    const globs = ["*a*a*a*a*a*a*a*a*a*a*b", "**/*a*/**/*a*/**/*a*/**/*a*/**/*a*/z"];
-    const path = `/w/${"a".repeat(2_000)}/${"a/".repeat(500)}`;
-    const rules = globs.map((match, n) => ({
-      ...{ name: `r${n}`, verdict: "blocked" },
-      condition: { writes: { any: { match } } },
-    }));
-    const effects = [{ kind: "write", path, inside: path.slice(3) }];
-    const draft = JSON.stringify({
-      tool_rules: rules,
-      tests: [{ name: "t", given: { tool: "Write", effects }, expect: "blocked" }],
-    });
     // Of the processor, because a busy machine may take any time.
     const begun = process.cpuUsage();
-    expect(await study(served, "validate", { rules: draft })).toMatchObject({ status: 200, fine: true });
+    expect(await study(served, "validate", { rules: slowDraft() })).toMatchObject({
+      status: 200,
+      fine: true,
+    });
     expect(process.cpuUsage(begun).user).toBeLessThan(20_000_000);
   });
 

@@ -22,11 +22,16 @@ const QuotaOfPrincipal = z.strictObject({
   prompts: Amount,
   /** In an hour. */
   installs: Amount,
-  /** At once: server-sent events and WebSockets, open sessions, processes of agents, commands of callers. */
+  /**
+   * At once: server-sent events and WebSockets, open sessions, processes of agents, commands of callers, drafts of policies
+   * that are studied, requests about files.
+   */
   streams: Amount,
   sessions: Amount,
   agents: Amount,
   commands: Amount,
+  studies: Amount,
+  file_requests: Amount,
 });
 
 const QuotaOfTenant = QuotaOfPrincipal.extend({ stored_bytes: Amount, file_bytes: Amount });

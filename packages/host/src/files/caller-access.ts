@@ -12,8 +12,6 @@ import { FileFault, onPath, pathFault } from "./file-fault.ts";
 export interface CallerAccessOptions extends CallerParts {
   readonly folders: Pick<SessionFolders, "callerPlace" | "outOfReach">;
   readonly hub: () => Promise<Pick<Hub, "find">>;
-  /** The most requests that a principal may have under way. */
-  readonly underWay?: number | undefined;
 }
 
 /** Who wants something, and where relative paths start. */
@@ -58,8 +56,6 @@ export interface CallerPlace {
 /** Ends an access: takes it off the count of its principal and records how it ended, once. */
 export type EndAccess = (outcome: "completed" | "failed", written?: readonly WrittenFile[]) => Promise<void>;
 
-const UNDER_WAY = 64;
-
 /** What is done to an entry itself, and not to what it leads to where it is a link. */
 const ITSELF: ReadonlySet<string> = new Set(["fs/delete_entry", "fs/move"]);
 
@@ -69,7 +65,6 @@ const ITSELF: ReadonlySet<string> = new Set(["fs/delete_entry", "fs/move"]);
  */
 export class CallerAccess {
   readonly #options: CallerAccessOptions;
-  readonly #underWay = new Map<string, number>();
 
   constructor(options: CallerAccessOptions) {
     this.#options = options;
@@ -135,7 +130,8 @@ export class CallerAccess {
   async begin(access: CallerAction, { isPart = false } = {}): Promise<EndAccess> {
     const { caller, place, kind, tool, arguments: decided, outOfReach } = access;
     const { principal, signal } = caller;
-    const release = isPart ? () => undefined : this.#enter(principal);
+    const { quotas } = this.#options.harness;
+    const release = isPart ? () => undefined : quotas.hold("file_requests", principal);
     try {
       const { cwd, roots } = place;
       const scope = callerScope(this.#options, principal, { cwd, roots, realRoots: roots });
@@ -175,21 +171,5 @@ export class CallerAccess {
       await end("failed", written);
       throw pathFault(String(Object.values(access.arguments)[0]), error);
     }
-  }
-
-  /** Counts a request of a principal, up to the limit; returns what takes it off, once. */
-  #enter({ id }: Principal): () => void {
-    const before = this.#underWay.get(id) ?? 0;
-    if (before >= (this.#options.underWay ?? UNDER_WAY))
-      throw new FileFault("unavailable", "too many of your requests about files and commands are under way");
-    this.#underWay.set(id, before + 1);
-    let isOver = false;
-    return () => {
-      if (isOver) return;
-      isOver = true;
-      const now = (this.#underWay.get(id) ?? 1) - 1;
-      if (now > 0) this.#underWay.set(id, now);
-      else this.#underWay.delete(id);
-    };
   }
 }

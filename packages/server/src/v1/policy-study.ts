@@ -4,7 +4,6 @@ import { EventType } from "@reins/ahp";
 import { studyOperations } from "@reins/api";
 import type { Subject } from "@reins/supervisor";
 import { isAdmin, PolicyStudy, tenantFor } from "@reins/supervisor";
-import { Usage } from "../gateway/request.ts";
 import { HttpProblem } from "../problems.ts";
 import type { AuthorizedCall, ResponseBody, Routes } from "../routes/router.ts";
 import { conforming } from "../routes/router.ts";
@@ -17,26 +16,29 @@ type Checked = Awaited<ReturnType<PolicyStudy["check"]>>;
 type Outcome = Checked["tests"][number];
 type Fault = Checked["faults"][number];
 
-/** The most concurrent studies per principal and in total; each runs in its own thread. */
-const AT_ONCE = 2;
-const AT_ONCE_IN_ALL = 6;
+/** The most concurrent studies of all tenants; each runs in its own thread. */
+const AT_ONCE = 6;
 
 /** Validation, tests, explanation, backtest and coverage of a constitution. */
 export const studyRoutes: Routes = {
   name: "study",
   mount(router) {
-    const running = new Usage();
-    const oneOfFew = async <Answer>({ principal }: AuthorizedCall, study: () => Promise<Answer>) => {
-      if (running.of(principal.id) >= AT_ONCE || running.total >= AT_ONCE_IN_ALL)
-        throw new HttpProblem(
-          "too_many_requests",
-          "other drafts are being studied; try again when that is done",
-        );
-      running.add(principal.id);
+    let running = 0;
+    const oneOfFew = async <Answer>({ harness, principal }: AuthorizedCall, study: () => Promise<Answer>) => {
+      const release = harness.quotas.hold("studies", principal);
       try {
-        return await study();
+        if (running >= AT_ONCE)
+          throw new HttpProblem(
+            "too_many_requests",
+            "other drafts are being studied; try again when that is done",
+            { headers: { "retry-after": "10" } },
+          );
+        running += 1;
+        return await study().finally(() => {
+          running -= 1;
+        });
       } finally {
-        running.add(principal.id, -1);
+        release();
       }
     };
     router.handle(validatePolicy, async (call) => {
@@ -60,7 +62,11 @@ export const studyRoutes: Routes = {
       const passed = outcomes.filter((outcome) => outcome.passed).length;
       return { passed, failed: outcomes.length - passed, tests: outcomes };
     });
-    router.handle(explainPolicy, explained);
+    router.handle(explainPolicy, (call) => {
+      const { rules, prose } = call.body;
+      const isDraft = rules !== undefined || prose !== undefined;
+      return isDraft ? oneOfFew(call, () => explained(call)) : explained(call);
+    });
     router.handle(backtestPolicy, (call) => {
       const { body } = call;
       return oneOfFew(call, () => studyOf(call).backtest(body, past(body), body.examples));

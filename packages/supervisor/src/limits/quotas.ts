@@ -8,7 +8,15 @@ const WINDOWS = { requests: 60_000, messages: 60_000, prompts: 60_000, installs:
 type QuotaRate = keyof typeof WINDOWS;
 
 /** What a principal or tenant has so much of at once. */
-type QuotaHolding = "streams" | "sessions" | "agents" | "commands" | "stored_bytes" | "file_bytes";
+type QuotaHolding =
+  | "streams"
+  | "sessions"
+  | "agents"
+  | "commands"
+  | "studies"
+  | "file_requests"
+  | "stored_bytes"
+  | "file_bytes";
 
 /** The most of each. */
 type Quota = Readonly<Record<QuotaRate | QuotaHolding, number>>;
@@ -26,12 +34,12 @@ export interface QuotaSettings {
 /** Enough for people and busy programs; one tenant reaches its own before it is felt by others. */
 const OF_PRINCIPAL: Quota = {
   ...{ requests: 6_000, messages: 60_000, prompts: 300, installs: 30 },
-  ...{ streams: 500, sessions: 1_000, agents: 50, commands: 64 },
+  ...{ streams: 500, sessions: 1_000, agents: 50, commands: 64, studies: 2, file_requests: 64 },
   ...{ stored_bytes: Number.POSITIVE_INFINITY, file_bytes: Number.POSITIVE_INFINITY },
 };
 const OF_TENANT: Quota = {
   ...{ requests: 18_000, messages: 180_000, prompts: 900, installs: 60 },
-  ...{ streams: 2_000, sessions: 5_000, agents: 100, commands: 256 },
+  ...{ streams: 2_000, sessions: 5_000, agents: 100, commands: 256, studies: 3, file_requests: 256 },
   ...{ stored_bytes: 10 * 1024 ** 3, file_bytes: 100 * 1024 ** 3 },
 };
 

@@ -1,11 +1,9 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import {
   link,
   lstat,
   mkdir,
-  mkdtemp,
   readdir,
   readFile,
   rename,
@@ -15,18 +13,13 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { request } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { requirement } from "../../../scripts/test/requirement.ts";
+import { describe, expect, test } from "vitest";
 import { paxOf, type TarPart, tarOf } from "../../kit/test/tar.ts";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import type { Served } from "./fixtures/home.ts";
 import { RpcClient } from "./fixtures/rpc-client.ts";
-import { ServerProcess } from "./fixtures/server-process/server-process.ts";
 
 const home = agentsForAll({
   rules: `
@@ -249,56 +242,6 @@ describe("a file of a caller", () => {
     expect((await call("read_file", { path: "secret" })).error.message).toContain("not for you");
     expect((await call("read_file", { path: "../x" })).error.code).toBe(-32602);
     expect((await call("read_file", {})).error.code).toBe(-32602);
-  });
-});
-
-/** The most memory that a process had so far. */
-async function peakMemory(pid: number): Promise<number> {
-  const [, kilobytes = ""] = /^VmHWM:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, "utf8")) ?? [];
-  return Number(kilobytes) * 1024;
-}
-
-requirement(
-  "/proc",
-  process.platform === "linux",
-  "it shows the memory of a process",
-)("a large file", () => {
-  test("is streamed up and down in bounded memory", async () => {
-    const MEBIBYTE = 1024 * 1024;
-    const SIZE = 256;
-    const base = await mkdtemp(join(tmpdir(), "large-file-"));
-    const server = await ServerProcess.start({
-      ...{ base, agents: [], rules: "tool_rules: [{ name: all, condition: {}, verdict: allowed }]\n" },
-    });
-    onTestFinished(async () => {
-      await server.stop();
-      await rm(base, { recursive: true, force: true });
-    });
-    const headers = { authorization: `Bearer ${server.token}`, ...BYTES };
-    const address = `${server.address}/v1/fs/file${at("large")}`;
-    const send = async (mebibytes: number) => {
-      const piece = Buffer.alloc(MEBIBYTE, "x");
-      const pieces = Array.from({ length: mebibytes }, () => piece);
-      const sent = request(address, { method: "PUT", headers });
-      const answered = once(sent, "response");
-      await pipeline(Readable.from(pieces), sent);
-      const [response] = await answered;
-      response.resume();
-      expect(response.statusCode).toBe(200);
-    };
-    const receive = async () => {
-      const asked = request(address, { headers }).end();
-      const [response] = await once(asked, "response");
-      let bytes = 0;
-      for await (const part of response) bytes += part.length;
-      return bytes;
-    };
-    await send(8);
-    expect(await receive()).toBe(8 * MEBIBYTE);
-    const before = await peakMemory(server.pid);
-    await send(SIZE);
-    expect(await receive()).toBe(SIZE * MEBIBYTE);
-    expect((await peakMemory(server.pid)) - before).toBeLessThan((SIZE / 2) * MEBIBYTE);
   });
 });
 

@@ -171,6 +171,39 @@ describe("rules speak of", () => {
   });
 });
 
+test("an observer learns what a call used, by kind, and how it ended", async () => {
+  await using model = await ScriptedModel.listen({ script: () => reply(say("yes")) });
+  const metered = await openMetered(
+    rules("- { name: begin, condition: {}, verdict: allowed }"),
+    model.endpoint.url,
+  );
+  const seen: unknown[] = [];
+  const payloads: unknown[] = [];
+  onTestFinished(
+    metered.harness.supervisor.observe({
+      decided: (_verdict, _ms, { event }) => payloads.push(event.payload),
+      settled: ({ call, end, usage }) => seen.push({ entry: call?.entry, end, cost: usage.cost }),
+      turnEnded: () => undefined,
+    }),
+  );
+  await (await metered.ask({})).text();
+  const { verdicts, results } = await callsIn(metered);
+  expect(payloads).toMatchObject([
+    { tool_name: "model/call", arguments: { provider: expect.any(String), model: "m", max_tokens: 100 } },
+  ]);
+  expect(seen).toEqual([
+    {
+      entry: results[0]?.verdict,
+      end: {
+        ...{ event_type: "pre_prompt", entry: results[0]?.verdict, outcome: "completed" },
+        tokens: { inputTokens: 10, outputTokens: 5, cachedReadTokens: 0, cachedWriteTokens: 0 },
+      },
+      cost: 15,
+    },
+  ]);
+  expect(verdicts).toHaveLength(1);
+});
+
 test("a verdict is in the ledger before anything reaches the provider", async () => {
   const before: number[] = [];
   const server = await LoopbackServer.listen();

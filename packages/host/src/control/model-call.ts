@@ -125,7 +125,12 @@ async function settle(
 ): Promise<void> {
   const subject = recordedSubject(session, "performed");
   const { supervisor } = session.context.harness;
-  const settled = await supervisor.settle(subject, { event_type: "pre_prompt", entry }, { ...spent });
+  const tokens = usage && {
+    ...{ inputTokens: usage.input, outputTokens: usage.output },
+    ...{ cachedReadTokens: usage.cache_read, cachedWriteTokens: usage.cache_write },
+  };
+  const end = { event_type: "pre_prompt", entry, outcome, tokens };
+  const settled = await supervisor.settle(subject, end, { ...spent });
   // The next start finds what was under way when Reins stopped.
   if (session.isCut) return;
   const draft = resultDraft(subject, { tool: MODEL_CALL, outcome }, settled);

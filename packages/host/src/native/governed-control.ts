@@ -123,9 +123,10 @@ export class GovernedControl implements ControlPort {
 
   async charge({ kinds, ...usage }: ChargedUsage, call: Pick<ControlCall, "sessionId">): Promise<void> {
     const session = this.#sessionOf(call);
+    if (!session) return;
     // What the gateway counts is charged there.
-    const charged = session?.context.isMetered ? {} : usage;
-    if (session) await chargePrompt(session, charged, { tokens: kinds });
+    if (session.context.isMetered) await chargePrompt(session, {});
+    else await chargePrompt(session, usage, { tokens: kinds });
   }
 
   /** What is decided about a request to a model; nothing where the defaults have a say. */

@@ -148,6 +148,69 @@ describe("a turn", () => {
     expect(spans()).toHaveLength(1);
   });
 
+  it("has the calls of other agents to models, as the gateway counts them, below it", async () => {
+    const { telemetry, clock, start, end, named, points } = observed({ metered: true });
+    start();
+    const call = (provider: string, model: string) => ({
+      tool_name: "model/call",
+      arguments: {
+        provider,
+        model,
+        url: "https://api.example.com/the-path",
+        max_tokens: 64,
+        tools: ["Bash"],
+      },
+    });
+    const settle = (entry: string, outcome: string, tokens?: object, cost = 0) =>
+      telemetry.settled({
+        subject,
+        call: { entry, tool: "model/call", event_type: "pre_prompt", uses: [], at: 0 },
+        end: { event_type: "pre_prompt", entry, outcome, ...(tokens && { tokens: Object(tokens) }) },
+        usage: { cost },
+      });
+    const pre_prompt = { event_type: "pre_prompt" };
+    telemetry.decided(allowed("c1"), 1, requestOf(call("anthropic", "claude:x"), pre_prompt));
+    clock.ms += 250;
+    const cached = { cachedReadTokens: 11, cachedWriteTokens: 2 };
+    settle("c1", "completed", { inputTokens: 5, outputTokens: 7, ...cached }, 0.25);
+    telemetry.decided(allowed("c0"), 1, requestOf(call("openai", "meanwhile"), pre_prompt));
+    telemetry.decided(allowed("c2"), 1, requestOf(call("gemini", "flash"), pre_prompt));
+    settle("c0", "cancelled");
+    settle("c2", "broken", { inputTokens: 1, outputTokens: 0 });
+    // What the native agent asks may take several calls, such as after an error.
+    telemetry.decided(allowed("c3"), 1, requestOf({ model: "openai:own" }, pre_prompt));
+    telemetry.decided(allowed("c4"), 1, requestOf(call("openai", "tried"), pre_prompt));
+    settle("c4", "failed");
+    settle("c3", "completed");
+    end("t1", { input_tokens: 6, output_tokens: 7 });
+    const turn = named("invoke_agent stub").spanContext();
+    const first = named("chat claude:x");
+    expect(first.attributes).toEqual({
+      "gen_ai.operation.name": "chat",
+      "gen_ai.agent.name": "stub",
+      "gen_ai.conversation.id": "s1",
+      "gen_ai.provider.name": "anthropic",
+      "gen_ai.request.model": "claude:x",
+      "gen_ai.request.max_tokens": 64,
+      "gen_ai.usage.input_tokens": 18,
+      "gen_ai.usage.output_tokens": 7,
+      "gen_ai.usage.cache_read.input_tokens": 11,
+      "gen_ai.usage.cache_creation.input_tokens": 2,
+      "reins.usage.cost": 0.25,
+      "reins.outcome": "completed",
+    });
+    expect([first.duration, first.kind]).toEqual([[0, 250_000_000], 2]);
+    expect(first.spanContext().traceId).toBe(turn.traceId);
+    expect(first.parentSpanContext?.spanId).toBe(turn.spanId);
+    const broken = named("chat flash");
+    expect(broken.attributes).toMatchObject({ "gen_ai.provider.name": "gcp.gemini", "error.type": "broken" });
+    expect(broken.parentSpanContext?.spanId).toBe(turn.spanId);
+    expect(broken.attributes).not.toHaveProperty("reins.usage.cost");
+    expect(named("chat tried").parentSpanContext?.spanId).toBe(named("chat own").spanContext().spanId);
+    const usage = await points("gen_ai.client.token.usage");
+    expect(usage.map(({ attributes }) => attributes["gen_ai.operation.name"])).toEqual(Array(4).fill("chat"));
+  });
+
   it("of a worker is below the turn that started it", () => {
     const { start, end, named } = observed();
     start();

@@ -31,6 +31,8 @@ import {
   INVOKE_AGENT,
   inputOf,
   present,
+  type RequestedModel,
+  requestedModel,
   TOKEN_BOUNDS,
   tokenAttributes,
   WAIT_BOUNDS,
@@ -71,6 +73,8 @@ interface OpenOperation {
   readonly began: number;
   /** The attributes of its metrics. */
   readonly about: Attributes;
+  /** Of a request to a model: whether the agent itself asked for it, or the gateway saw a call. */
+  readonly request?: RequestedModel["by"];
 }
 
 interface Question {
@@ -196,13 +200,12 @@ export class AgentTelemetry implements SupervisorObserver {
     this.#decisionSpan({ turn, began, attributes, answer: question?.answer ?? {} }, at);
     if (event.event_type === "post_action") this.#doneSpan({ turn, at, about, enforcement });
     if (entry === undefined || (verdict !== "allowed" && verdict !== "modify")) return;
-    const { model } = payload;
-    if (event.event_type === "pre_prompt" && typeof model === "string")
-      this.#startRequest(entry, { turn, at, about }, model);
+    const model = event.event_type === "pre_prompt" ? requestedModel(payload) : undefined;
+    if (model) this.#startRequest(entry, { turn, at, about }, model);
     if (event.event_type === "pre_action") this.#startCall(entry, { turn, at, about, enforcement });
   };
 
-  readonly settled = ({ call, end: { outcome, tokens, event_type } }: SettledCall): void => {
+  readonly settled = ({ call, end: { outcome, tokens, event_type }, usage }: SettledCall): void => {
     const operation = call && this.#operations.get(call.entry);
     if (event_type === "pre_prompt" && tokens) {
       const turn = this.#turnOf(operation?.turn);
@@ -210,7 +213,12 @@ export class AgentTelemetry implements SupervisorObserver {
       this.#countTokens(operation?.about ?? CHAT, inputOf(tokens), tokens.outputTokens);
     }
     if (!operation) return;
-    this.#endOperation(call.entry, { ...tokenAttributes(tokens), ...present("reins.outcome", outcome) });
+    this.#endOperation(call.entry, {
+      ...tokenAttributes(tokens),
+      // A cost that is not known counts as none.
+      ...(operation.request && present("reins.usage.cost", usage.cost || undefined)),
+      ...present("reins.outcome", outcome),
+    });
   };
 
   /** Notes what became of an approval. Its span ends here where no verdict follows. */
@@ -234,17 +242,28 @@ export class AgentTelemetry implements SupervisorObserver {
     for (const id of this.#questions.keys()) this.#endQuestion(id);
   }
 
-  #startRequest(entry: string, { turn, at: began, about }: At, id: string): void {
-    const [provider = "", ...name] = id.split(":");
-    const model = name.length === 0 ? id : name.join(":");
+  #startRequest(entry: string, { turn, at: began, about }: At, requested: RequestedModel): void {
+    const { provider, model, maxTokens, by } = requested;
     const named = this.#clean({ "gen_ai.provider.name": provider, "gen_ai.request.model": model });
     const metered = { ...CHAT, ...named };
+    const { "gen_ai.tool.name": _, ...from } = about;
+    const attributes = { ...from, ...metered, ...present("gen_ai.request.max_tokens", maxTokens) };
     const span = this.#tracer.startSpan(
       `chat ${named["gen_ai.request.model"]}`,
-      { kind: SpanKind.CLIENT, startTime: began, attributes: { ...about, ...metered } },
-      this.#contextOf(turn),
+      { kind: SpanKind.CLIENT, startTime: began, attributes },
+      by === "gateway" ? this.#contextOfCall(turn) : this.#contextOf(turn),
     );
-    this.#follow(entry, { span, turn, began, about: metered });
+    this.#follow(entry, { span, turn, began, about: metered, request: by });
+  }
+
+  /** Where a call through the gateway belongs: to the agent's own request, where that is known, else to the turn. */
+  #contextOfCall(turn: string | undefined): Context {
+    const context = this.#contextOf(turn);
+    for (const entry of this.#turnOf(turn)?.operations ?? []) {
+      const { request, span } = this.#operations.get(entry) ?? {};
+      if (request === "agent" && span) return trace.setSpan(context, span);
+    }
+    return context;
   }
 
   #startCall(entry: string, at: Called): void {
@@ -303,7 +322,7 @@ export class AgentTelemetry implements SupervisorObserver {
       began,
       about,
       attributes,
-      attributes["reins.outcome"] === "failed" ? "failed" : undefined,
+      FAILURES.find((failure) => failure === attributes["reins.outcome"]),
     );
   }
 
@@ -364,6 +383,9 @@ export class AgentTelemetry implements SupervisorObserver {
     return Object.fromEntries(cleaned);
   }
 }
+
+/** Outcomes that are errors. */
+const FAILURES = ["failed", "broken"];
 
 /** The longest text that is checked for secrets: more than is kept, so that none is cut in half. */
 const MOST_CHECKED = 16 * MOST_TEXT;

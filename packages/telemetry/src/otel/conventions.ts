@@ -20,6 +20,32 @@ export const INVOKE_AGENT = { "gen_ai.operation.name": "invoke_agent", "gen_ai.p
 export const EXECUTE_TOOL = { "gen_ai.operation.name": "execute_tool" };
 export const CHAT = { "gen_ai.operation.name": "chat" };
 
+/** A model that a request asks. */
+export interface RequestedModel {
+  readonly provider: string;
+  readonly model: string;
+  readonly maxTokens?: unknown;
+  /** Who named it: the agent that asks, or the gateway that sees the call. */
+  readonly by: "agent" | "gateway";
+}
+
+/** Providers that the conventions know by another name. */
+const PROVIDERS: ReadonlyMap<string, string> = new Map([["gemini", "gcp.gemini"]]);
+
+/** The model of a request: as an agent names it, `provider:model`, or of a call through the gateway. */
+export function requestedModel(payload: Readonly<Record<string, unknown>>): RequestedModel | undefined {
+  const { model: id, tool_name: tool, arguments: given } = payload;
+  if (typeof id === "string") {
+    const [provider = "", ...name] = id.split(":");
+    const model = name.length === 0 ? id : name.join(":");
+    return { provider: PROVIDERS.get(provider) ?? provider, model, by: "agent" };
+  }
+  if (tool !== "model/call" || !isRecord(given)) return undefined;
+  const { provider, model, max_tokens: maxTokens } = given;
+  if (typeof provider !== "string" || typeof model !== "string") return undefined;
+  return { provider: PROVIDERS.get(provider) ?? provider, model, maxTokens, by: "gateway" };
+}
+
 /** An attribute where there is a value. */
 export function present(name: string, value: unknown): Attributes {
   return typeof value === "string" || typeof value === "number" ? { [name]: value } : {};

@@ -1,10 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { client } from "@agentclientprotocol/sdk";
 import { expect, onTestFinished, test } from "vitest";
+import { AUDIENCE, Issuer } from "../../server/system/fixtures/issuer.ts";
 import { type ConversationEvent, connect, InterruptedError, rpcStream } from "../src/index.ts";
 import { makeRoom, startIn } from "./fixtures/server.ts";
 
@@ -117,3 +119,39 @@ test.each(["SIGKILL", "SIGTERM"] as const)(
     expect(existsSync(join(home, "reins.db-wal"))).toBe(false);
   },
 );
+
+test("a turn goes on with new tokens of an issuer when those before expire", async () => {
+  const room = await makeRoom();
+  onTestFinished(() => room.remove());
+  const issuer = await Issuer.open(onTestFinished);
+  const settings = {
+    ...{ name: "corp", issuer: issuer.address, audience: [AUDIENCE], clock_skew: 0, tenant: "default" },
+    grants: [{ roles: ["admin"], scopes: ["*"], agents: ["*"] }],
+  };
+  await writeFile(join(room.home, "reins.yaml"), JSON.stringify({ oidc: [settings] }), { mode: 0o600 });
+  const server = await startIn(room);
+  onTestFinished(() => server.close());
+  let issued = 0;
+  const states: boolean[] = [];
+  await using reins = await connect(server.url, {
+    token: () => {
+      issued += 1;
+      return issuer.token({ exp: Math.floor(Date.now() / 1_000) + 3 });
+    },
+    onPermission: async () => {
+      await pause(7_000);
+      return "allow";
+    },
+    onState: (isOpen) => states.push(isOpen),
+  });
+  const session = await reins.sessions.create({ agent: "scripted" });
+  const types: string[] = [];
+  for await (const event of session.prompt("ask")) types.push(event.type);
+  expect([types[0], types.at(-1)]).toEqual(["prompt", "end"]);
+  // The stream ended with the token it was opened with, and was resumed.
+  expect(states.slice(0, 3)).toEqual([true, false, true]);
+  expect(issued).toBeGreaterThan(1);
+  await pause(3_500);
+  await reins.files.write("late.txt", new Blob(["late"]).stream());
+  expect(await (await reins.files.read("late.txt")).text()).toBe("late");
+});

@@ -140,7 +140,7 @@ test("a turn goes on with new tokens of an issuer when those before expire", asy
     },
     onPermission: async () => {
       await pause(7_000);
-      return "allow";
+      return "allow" as const;
     },
     onState: (isOpen) => states.push(isOpen),
   });

@@ -1,4 +1,16 @@
-import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -92,6 +104,22 @@ describe("a text file that an agent writes", () => {
     expect(await readFile(join(root, "a.txt"), "utf8")).toBe("ü\r\n");
     await writeText(join(root, "new.txt"), "", [root]);
     expect(await readFile(join(root, "new.txt"), "utf8")).toBe("");
+  });
+
+  test("is replaced whole, with its permissions: who reads it meanwhile has the content of before", async () => {
+    const path = join(root, "a.txt");
+    await chmod(path, 0o640);
+    const reading = await open(path);
+    try {
+      await writeText(path, "new", [root]);
+      expect(await reading.readFile("utf8")).toBe("one\ntwo\nthree\n");
+    } finally {
+      await reading.close();
+    }
+    expect([await readFile(path, "utf8"), (await stat(path)).mode & 0o777]).toEqual(["new", 0o640]);
+    expect(await readdir(root)).toEqual(["a.txt"]);
+    await mkdir(join(root, "folder"));
+    await expect(writeText(join(root, "folder"), "new", [root])).rejects.toThrow("is not a file");
   });
 
   test("is refused outside of the roots, and nothing is written or created there", async () => {

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
-import { type FileHandle, open, readlink, realpath, statfs } from "node:fs/promises";
+import { access, type FileHandle, lstat, open, readlink, realpath, statfs } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { ifExists, replaceFile } from "@reins/kit";
 
 /** The largest file that is read as text. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -75,7 +76,10 @@ export async function readDecided(
   }
 }
 
-/** Writes a text file within the roots, given by where they really lie, exactly as it is given. Its folder has to be there. */
+/**
+ * Writes a text file within the roots, given by where they really lie, exactly as it is given: whole, or not at all. Its
+ * folder has to be there.
+ */
 export async function writeText(
   path: string,
   content: string,
@@ -85,16 +89,32 @@ export async function writeText(
   const target =
     (await realpath(path).catch(() => undefined)) ?? join(await realpath(dirname(path)), basename(path));
   expectUnder(target, roots);
-  const { O_WRONLY, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
-  const file = await open(target, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o666);
+  const [folder, name] = [dirname(target), basename(target)];
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+  const held = await open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   try {
-    await expectInside(file, path, roots);
-    await file.truncate(0);
-    await file.writeFile(content, "utf8");
+    const isLinux = process.platform === "linux";
+    const base = isLinux ? `/proc/self/fd/${held.fd}` : folder;
+    if (await showsKernel(base)) throw new FileError(showingKernel(path));
+    expectUnder(join(isLinux ? await readlink(base) : await realpath(folder), name), roots);
+    await replaceFile(join(base, name), content, await modeAt(join(base, name), path));
     return {};
   } finally {
-    await file.close();
+    await held.close();
   }
+}
+
+/** The permissions that a file is to have: those it has, if it may be written, or those of a new one. */
+async function modeAt(at: string, path: string): Promise<number> {
+  const found = await ifExists(lstat(at));
+  if (!found) return 0o666 & ~process.umask();
+  if (!found.isFile()) throw new FileError(`${path} is not a file`);
+  await access(at, constants.W_OK);
+  return found.mode & 0o777;
+}
+
+function showingKernel(path: string): string {
+  return `${path} shows the state of the system or of a process, this one's own among them`;
 }
 
 /** Where a descriptor really leads. Only Linux shows it; elsewhere the path is resolved again. */
@@ -103,8 +123,7 @@ async function expectInside(file: FileHandle, path: string, roots: readonly stri
   if (!stat.isFile()) throw new FileError(`${path} is not a file`);
   const isLinux = process.platform === "linux";
   const real = isLinux ? await readlink(`/proc/self/fd/${file.fd}`) : await realpath(path);
-  if (isLinux && (await showsKernel(`/proc/self/fd/${file.fd}`)))
-    throw new FileError(`${path} shows the state of the system or of a process, this one's own among them`);
+  if (isLinux && (await showsKernel(`/proc/self/fd/${file.fd}`))) throw new FileError(showingKernel(path));
   expectUnder(real, roots);
 }
 

@@ -127,6 +127,32 @@ test("what agents use counts against the budget of their run and of their action
   expect(enough.status).toBe("completed");
 });
 
+test("agents that run together keep to the money of their run: one is stopped once it has used its share", async () => {
+  const parts = ["First", "Second"].map((word) =>
+    scene(word, reply(call("read_file", { path: "seed.txt" })), reply(say("Read."))),
+  );
+  const home = await openGraphHome({ parts });
+  await writeFile(join(home.workspace, "seed.txt"), "green");
+  const task = (id: string, description: string) => ({
+    ...{ id, executor: { type: "agent", target: "native" }, description, resources: { writes: [] } },
+  });
+  const two = [task("one", "First"), task("two", "Second")];
+  const free = await home.run(two, {}, { budget: { cost: 1_000 } });
+  expect(free.status).toBe("completed");
+  const read = async () => (await home.entries("tool_result")).filter(({ target }) => target === "read_file");
+  expect(await read()).toHaveLength(2);
+  // The first call of a model costs more than the share of each.
+  await home.run(two, {}, { budget: { cost: 1e-9 } });
+  const refused = (await home.entries("policy_verdict")).filter(
+    ({ target, payload }) => target === "read_file" && Object(payload).verdict === "blocked",
+  );
+  expect(refused.map(({ payload }) => Object(payload).reason)).toEqual([
+    expect.stringContaining("budget of 5e-10 is used up"),
+    expect.stringContaining("budget of 5e-10 is used up"),
+  ]);
+  expect(await read()).toHaveLength(2);
+});
+
 test("every call has a card of its own, also where ids of actions look like numbers of attempts", async () => {
   const step = { tool: "run_command", input: { command: "true" } };
   const pipelines = { twice: { description: "Two steps.", steps: [step, step] } };

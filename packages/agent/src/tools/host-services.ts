@@ -54,7 +54,11 @@ export interface SubagentTask {
   /** The only tools it may use; all that policy permits when absent. */
   readonly tools?: readonly string[] | undefined;
   /** Limits of its usage; the host has defaults. */
-  readonly allowance?: { readonly calls?: number | undefined; readonly tokens?: number | undefined };
+  readonly allowance?: {
+    readonly calls?: number | undefined;
+    readonly tokens?: number | undefined;
+    readonly cost?: number | undefined;
+  };
   /** Receives the progress, and details such as the child's session once they are known. */
   readonly onProgress: (details: WorkerDetails, event?: "WorkerProgressed" | "WorkerWaitingForInput") => void;
 }

@@ -7,16 +7,25 @@ interface Spent {
   readonly cost: number;
 }
 
+/** The most that an attempt may use: no limit of a kind that is absent. */
+export type BudgetShare = Readonly<Partial<Record<SharedKind, number>>>;
+
+/** What is used up as it goes, so that attempts that run together have to share it. */
+type SharedKind = "tokens" | "cost";
+const SHARED = ["tokens", "cost"] as const;
+/** What is left of money is nothing where it is less than this part of it: numbers are not exact. */
+const NOTHING = 1e-9;
+
 /**
- * What a run has used of its budget, and what the attempts under way hold of the tokens that are left: each takes a share,
- * so that together they keep to the budget, and holds it until its use is counted.
+ * What a run has used of its budget, and what the attempts under way hold of the tokens and the money that are left: each
+ * takes a share, so that together they keep to the budget, and holds it until its use is counted.
  */
 export class RunSpending {
   /** The most attempts, whatever the declared budget is. */
   readonly #ceiling: number | undefined;
   #budget: Budget;
   readonly #used = { calls: 0, retries: 0, tokens: 0, cost: 0 };
-  readonly #held = new Map<string, number>();
+  readonly #held = new Map<string, BudgetShare>();
   #released = Promise.withResolvers<void>();
 
   constructor(budget: Budget, ceiling: number | undefined) {
@@ -59,9 +68,9 @@ export class RunSpending {
   }
 
   /**
-   * Takes a share of the tokens that are left for an attempt at an action: the most that it may use, and `undefined` for
-   * no limit; the same for the same attempt. Waits while other attempts hold all there is, if it may. `takers` counts the attempts under way that may yet take one,
-   * this one among them; `ofAction` is what is left to the action itself.
+   * Takes a share of what is left for an attempt at an action; the same for the same attempt. Waits while other attempts
+   * hold all there is of something, if it may. `takers` counts the attempts under way that may yet take one, this one among
+   * them; `ofAction` is what is left to the action itself.
    */
   async take(
     action: string,
@@ -70,8 +79,8 @@ export class RunSpending {
       ofAction,
       signal,
       waits = true,
-    }: { takers: () => number; ofAction: number | undefined; signal: AbortSignal; waits?: boolean },
-  ): Promise<number | undefined> {
+    }: { takers: () => number; ofAction: BudgetShare; signal: AbortSignal; waits?: boolean },
+  ): Promise<BudgetShare> {
     const known = this.#held.get(action);
     if (known !== undefined) return known;
     const wake = () => this.#wake();
@@ -79,12 +88,12 @@ export class RunSpending {
     try {
       for (;;) {
         signal.throwIfAborted();
-        const left = tokensLeft(this.#budget, this.#used.tokens);
-        if (left === undefined) return ofAction;
-        const held = [...this.#held.values()].reduce((sum, one) => sum + one, 0);
-        const share = Math.ceil(Math.max(0, left - held) / Math.max(1, takers()));
-        if (share > 0 || this.#held.size === 0 || !waits) {
-          const taken = Math.min(share, ofAction ?? share);
+        const left = leftOf(this.#budget, this.#used);
+        if (left.tokens === undefined && left.cost === undefined) return ofAction;
+        const share = this.#shareOf(left, Math.max(1, takers()));
+        const isThere = SHARED.every((kind) => share[kind] !== 0);
+        if (isThere || this.#held.size === 0 || !waits) {
+          const taken = lowerShare(share, ofAction);
           this.#held.set(action, taken);
           return taken;
         }
@@ -93,6 +102,18 @@ export class RunSpending {
     } finally {
       signal.removeEventListener("abort", wake);
     }
+  }
+
+  /** What one of so many may take of what is left and that no attempt holds. */
+  #shareOf(left: BudgetShare, takers: number): BudgetShare {
+    const ofKind = (kind: SharedKind): number | undefined => {
+      const all = left[kind];
+      if (all === undefined) return undefined;
+      const held = [...this.#held.values()].reduce((sum, one) => sum + (one[kind] ?? 0), 0);
+      const free = all - held > all * NOTHING ? all - held : 0;
+      return kind === "tokens" ? Math.ceil(free / takers) : free / takers;
+    };
+    return { ...shareIn("tokens", ofKind), ...shareIn("cost", ofKind) };
   }
 
   #wake(): void {
@@ -108,9 +129,23 @@ export function overBudget({ calls, tokens, cost }: Budget, spent: Spent): strin
   return cost !== undefined && spent.cost >= cost ? `budget of ${cost}` : undefined;
 }
 
-/** How many tokens of a budget are left; `undefined` where it has no limit. */
-export function tokensLeft({ tokens }: Budget, used: number): number | undefined {
-  return tokens === undefined ? undefined : Math.max(0, tokens - used);
+/** What of a budget is left after what was used of it. */
+export function leftOf(budget: Budget, used: Omit<Spent, "calls">): BudgetShare {
+  const ofKind = (kind: SharedKind) => {
+    const most = budget[kind];
+    return most === undefined ? undefined : Math.max(0, most - used[kind]);
+  };
+  return { ...shareIn("tokens", ofKind), ...shareIn("cost", ofKind) };
+}
+
+function lowerShare(one: BudgetShare, two: BudgetShare): BudgetShare {
+  const ofKind = (kind: SharedKind) => lower(one[kind], two[kind]);
+  return { ...shareIn("tokens", ofKind), ...shareIn("cost", ofKind) };
+}
+
+function shareIn(kind: SharedKind, ofKind: (kind: SharedKind) => number | undefined): BudgetShare {
+  const share = ofKind(kind);
+  return share === undefined ? {} : { [kind]: share };
 }
 
 /** The lower limit of each kind. */

@@ -1,6 +1,7 @@
 import type { Status } from "../declaration/grammar.ts";
 import type { Graph, GraphAction } from "../declaration/graph.ts";
 import type { RunEngine } from "../engine/engine.ts";
+import type { BudgetShare } from "./budget.ts";
 import type { ActionOutput, ActionState } from "./progress.ts";
 
 /** What an attempt used. */
@@ -45,10 +46,10 @@ export interface AttemptRequest {
   readonly states: ReadonlyMap<string, ActionState>;
   readonly iteration: number;
   /**
-   * Takes a share of the tokens that are left to its action and to the run, to be held until it ends: the most that it may
-   * use, and `undefined` for no limit. Waits while other attempts hold all there is, unless told not to.
+   * Takes a share of the tokens and the money that are left to its action and to the run, to be held until it ends: the most
+   * that it may use. Waits while other attempts hold all there is, unless told not to.
    */
-  readonly takeTokens: (options?: { readonly waits: boolean }) => Promise<number | undefined>;
+  readonly takeShare: (options?: { readonly waits: boolean }) => Promise<BudgetShare>;
   /** Reports that the attempt waits for a person, and with `undefined` that it no longer does. */
   readonly waits: (waitsFor: Exclude<WaitsFor, "model"> | undefined) => void;
 }

@@ -1,7 +1,7 @@
 import { writesConflict } from "../declaration/conflicts.ts";
 import type { Graph, GraphAction } from "../declaration/graph.ts";
 import type { RunScope } from "../engine/engine.ts";
-import { overBudget, RunSpending, stricterBudget, tokensLeft } from "./budget.ts";
+import { type BudgetShare, leftOf, overBudget, RunSpending, stricterBudget } from "./budget.ts";
 import {
   type AttemptOutcome,
   attempted,
@@ -279,8 +279,8 @@ class Schedule {
       if (before !== undefined) return { kind: "stopped", status: "canceled", reason: before };
       const waits = (waitsFor: LiveAttempts["waitsFor"]) => this.#wait(action.id, live, waitsFor);
       const { states } = this.#progress;
-      const takeTokens = ({ waits: mayWait } = { waits: true }) => this.#takeTokens(action, signal, mayWait);
-      const request = { run, action, key, signal, states, iteration, takeTokens, waits };
+      const takeShare = ({ waits: mayWait } = { waits: true }) => this.#takeShare(action, signal, mayWait);
+      const request = { run, action, key, signal, states, iteration, takeShare, waits };
       const outcome = await attempted(this.#ports, request);
       if (outcome.kind === "completed") return outcome;
       // The cancel of the run comes as an event, perhaps after this.
@@ -289,13 +289,9 @@ class Schedule {
     });
   }
 
-  #takeTokens(
-    { id, budget = {} }: GraphAction,
-    signal: AbortSignal,
-    waits: boolean,
-  ): Promise<number | undefined> {
+  #takeShare({ id, budget = {} }: GraphAction, signal: AbortSignal, waits: boolean): Promise<BudgetShare> {
     const { usesTokens = () => true } = this.#ports;
-    const ofAction = tokensLeft(budget, this.#progress.states.get(id)?.usage?.tokens ?? 0);
+    const ofAction = leftOf(budget, this.#progress.states.get(id)?.usage ?? { tokens: 0, cost: 0 });
     const mayTake = ({ action }: Running) => !this.#spending.holds(action.id) && usesTokens(action);
     const takers = () => [...this.#running.values()].filter(mayTake).length;
     return this.#spending.take(id, { takers, ofAction, signal, waits });

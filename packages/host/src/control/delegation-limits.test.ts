@@ -9,19 +9,23 @@ const AGENTS_ACTION: Point = { event_type: "pre_action", origin: "agent" };
 function limitsOf({
   begun = 0,
   tokens = 0,
+  cost,
+  budget,
   tools,
   point = AGENTS_ACTION,
   actions = { count: 0 },
 }: {
   readonly begun?: number;
   readonly tokens?: number;
+  readonly cost?: number;
+  readonly budget?: number;
   readonly tools?: readonly string[];
   readonly point?: Point;
   readonly actions?: { count: number };
 } = {}) {
-  const turn = { id: "t", entries: [], tokens, awaits: () => undefined, defer: () => undefined };
+  const turn = { id: "t", entries: [], tokens, cost, awaits: () => undefined, defer: () => undefined };
   const scope = { toolCalls: { begun }, turn, actions };
-  const limits = delegationLimits(scope, { tools, allowance: ALLOWANCE }, point);
+  const limits = delegationLimits(scope, { tools, allowance: { ...ALLOWANCE, cost: budget } }, point);
   const bounds = (event_type: "pre_action" | "pre_prompt" | "post_action", tool = "Bash", payload = {}) =>
     limits.bounds({ event_type, session_id: "s", agent_id: "a", depth: 1, payload }, tool);
   return { ...limits, bounds, actions };
@@ -32,6 +36,15 @@ describe("the limits of a delegated session", () => {
     const { bounds, actions } = limitsOf();
     expect([bounds("pre_action"), bounds("pre_action")]).toEqual([undefined, undefined]);
     expect(actions.count).toBe(1);
+  });
+
+  test("refuse an action once its money is used up, and none where nothing is known of it", () => {
+    expect(limitsOf({ cost: 0.4, budget: 0.5 }).bounds("pre_action")).toBeUndefined();
+    expect(limitsOf({ cost: 0.5, budget: 0.5 }).bounds("pre_action")).toBe(
+      "the task's budget of 0.5 is used up",
+    );
+    expect(limitsOf({ cost: 7 }).bounds("pre_action")).toBeUndefined();
+    expect(limitsOf({ budget: 0.5 }).bounds("pre_action")).toBeUndefined();
   });
 
   test("refuse an action for which actions under way leave no room", () => {

@@ -21,6 +21,8 @@ export interface Allowance {
   readonly calls: number;
   /** Tokens, as far as its agent reports them. */
   readonly tokens: number;
+  /** Money, in the currency of prices, as far as that is known; no limit where absent. */
+  readonly cost?: number | undefined;
 }
 
 /** The limits of a session that another one started. In memory only; ends with the turn or the process that started it. */
@@ -108,6 +110,8 @@ export interface SubjectScope {
         readonly promptedBy?: string | undefined;
         readonly entries: string[];
         readonly tokens: number;
+        /** What it has cost so far, as far as that is known. */
+        readonly cost?: number | undefined;
         awaits(writing: Promise<unknown>): void;
         /** Notes a verdict that is not written yet: the next request to a model waits for it. */
         defer(written: Promise<string | undefined>): void;
@@ -160,7 +164,11 @@ export function delegationLimits(
         return `the task's ${allowance.calls} calls are used up`;
       const reported = isObject(payload) ? payload.tokens_used : undefined;
       const tokens = Math.max(amountOf(reported) ?? 0, turn?.tokens ?? 0);
-      return tokens > allowance.tokens ? `the task's ${allowance.tokens} tokens are used up` : undefined;
+      if (tokens > allowance.tokens) return `the task's ${allowance.tokens} tokens are used up`;
+      const { cost } = allowance;
+      return cost !== undefined && (turn?.cost ?? 0) >= cost
+        ? `the task's budget of ${cost} is used up`
+        : undefined;
     },
     uncount() {
       if (counted && isCounted) counted.count -= 1;

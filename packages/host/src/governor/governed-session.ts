@@ -378,6 +378,11 @@ export class Turn {
     return this.#tokens;
   }
 
+  /** What it has cost so far: as counted, or as its agent says. */
+  get cost(): number {
+    return this.counted?.cost ?? this.#spent ?? 0;
+  }
+
   /** What the session has cost now; agents report the cost of the whole session. */
   get costAfter(): number {
     return this.#costAfter;

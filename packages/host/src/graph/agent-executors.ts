@@ -95,9 +95,11 @@ export function summarizerOf(
 ): Summarize {
   return async (call, performed, signal) => {
     const prompt = summaryPrompt(call.action, performed.output);
-    const share = await call.takeTokens({ waits: false });
-    const left = Math.min(maxTokens, (share ?? Number.POSITIVE_INFINITY) - (performed.usage?.tokens ?? 0));
-    if (left < prompt.length / CHARACTERS) return undefined;
+    const share = await call.takeShare({ waits: false });
+    const leftOf = (kind: "tokens" | "cost") =>
+      (share[kind] ?? Number.POSITIVE_INFINITY) - (performed.usage?.[kind] ?? 0);
+    const left = Math.min(maxTokens, leftOf("tokens"));
+    if (left < prompt.length / CHARACTERS || leftOf("cost") <= 0) return undefined;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(SUMMARY_MS)]);
     const step = { name: "summary", executor: `agent:${agent}`, mayRepeat: true, isUnasked: true };
     const asked = { prompt, agent, max_tokens: left };
@@ -107,7 +109,7 @@ export function summarizerOf(
         runTask(
           subagents,
           call,
-          { ...AllowedSummary.parse(given), allowed_tools: [], max_calls: 0 },
+          { ...AllowedSummary.parse(given), allowed_tools: [], max_calls: 0, max_cost: share.cost },
           running,
         ),
     });
@@ -151,17 +153,21 @@ function planTask(
     ...(tools && { allowed_tools: tools }),
     ...(budget?.calls !== undefined && { max_calls: budget.calls }),
     ...(budget?.tokens !== undefined && { max_tokens: budget.tokens }),
+    ...(budget?.cost !== undefined && { max_cost: budget.cost }),
   };
   return {
     ...{ tool: "spawn_subagent", arguments: given, tools: "agent" as const, kind: "other", goesOn: true },
     assignment,
     async perform(allowed: unknown): Promise<PerformedAction> {
       const asked = AllowedTask.parse(allowed);
-      const share = await call.takeTokens();
-      if (share === 0) throw new Error("the tokens of the run are used up");
-      const limits = [asked.max_tokens, share].filter((one) => one !== undefined);
-      const max_tokens = limits.length === 0 ? undefined : Math.min(...limits);
-      const said = await runTask(subagents, call, { ...asked, max_tokens }, call.canceled, {
+      const share = await call.takeShare();
+      if (share.tokens === 0) throw new Error("the tokens of the run are used up");
+      if (share.cost === 0) throw new Error("the money of the run is used up");
+      const limits = {
+        max_tokens: lowest(asked.max_tokens, share.tokens),
+        max_cost: lowest(asked.max_cost, share.cost),
+      };
+      const said = await runTask(subagents, call, { ...asked, ...limits }, call.canceled, {
         onSession: (childSession) => call.note({ childSession }),
         child: await call.child(asked.agent),
       });
@@ -187,7 +193,7 @@ async function runTask(
     workingDir: place.workspace.cwd,
     agent: asked.agent,
     tools: asked.allowed_tools,
-    allowance: { calls: asked.max_calls, tokens: asked.max_tokens },
+    allowance: { calls: asked.max_calls, tokens: asked.max_tokens, cost: asked.max_cost },
     onProgress: ({ audit }, event) => {
       const { session_id } = audit ?? {};
       if (session_id !== undefined && session_id !== "") onSession?.(session_id);
@@ -318,7 +324,13 @@ const AllowedTask = z.looseObject({
   allowed_tools: z.array(z.string()).optional(),
   max_calls: z.number().optional(),
   max_tokens: z.number().optional(),
+  max_cost: z.number().optional(),
 });
+
+function lowest(...limits: readonly (number | undefined)[]): number | undefined {
+  const known = limits.filter((one) => one !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
 
 /** What binds an action to its executor: an agent, or a person. */
 export function assignmentOf(

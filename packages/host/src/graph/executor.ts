@@ -27,8 +27,8 @@ export interface ActionCall {
   readonly key: string;
   /** The same for all attempts of an iteration: with it, the same request twice is one effect. */
   readonly effectKey: string;
-  /** Takes the share of the run's tokens that it may use; `undefined` for no limit. */
-  readonly takeTokens: AttemptRequest["takeTokens"];
+  /** Takes the share of the run's tokens and money that it may use. */
+  readonly takeShare: AttemptRequest["takeShare"];
   /** The child session that an agent gets for the attempt, the same after a restart. */
   readonly child: (agent: string) => Promise<ChildOfRun>;
   /** Aborts when it is canceled, and not when Reins stops: what it waits for is left as it is then. */

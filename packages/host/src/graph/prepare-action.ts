@@ -108,7 +108,7 @@ export class ActionPreparation {
       key,
       iteration,
       waits,
-      takeTokens,
+      takeShare,
       signal: canceled,
       untilRoom,
     }: AttemptRequest & Pick<ActionCall, "untilRoom">,
@@ -140,7 +140,7 @@ export class ActionPreparation {
     return {
       executor,
       call: {
-        ...{ run: run.id, action, place, prompt, context, key, takeTokens, canceled, untilRoom },
+        ...{ run: run.id, action, place, prompt, context, key, takeShare, canceled, untilRoom },
         effectKey: `${run.key}/${action.id}/${iteration}`,
         input: isRecord(resolved) ? resolved : undefined,
         // No id has a slash: an attempt never has the name of a step of another one.

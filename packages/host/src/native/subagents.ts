@@ -243,6 +243,7 @@ function descentOf(
     allowance: {
       calls: Math.min(allowance?.calls ?? ALLOWANCE.calls, above.calls),
       tokens: Math.min(allowance?.tokens ?? ALLOWANCE.tokens, above.tokens),
+      cost: least(allowance?.cost, above.cost),
     },
   };
 }
@@ -250,7 +251,7 @@ function descentOf(
 /** The limits of a child that goes on: less what it used, and a person is asked before it repeats what it did. */
 function afterRestart(
   descent: Descent,
-  { calls, tokens, effects }: EarlierWork,
+  { calls, tokens, cost, effects }: EarlierWork,
   redact: (value: unknown) => unknown,
 ): Descent {
   const { allowance } = descent;
@@ -265,6 +266,7 @@ function afterRestart(
     allowance: {
       calls: Math.max(0, allowance.calls - calls),
       tokens: Math.max(0, allowance.tokens - tokens),
+      cost: allowance.cost === undefined ? undefined : Math.max(0, allowance.cost - cost),
     },
   };
 }
@@ -273,6 +275,10 @@ function afterRestart(
 function afterAttempts(task: SubagentTask, effects: readonly EarlierEffect[]): SubagentTask {
   if (effects.length === 0) return task;
   return { ...task, prompt: continuation(task.prompt, { effects }, [], AFTER_ATTEMPT) };
+}
+
+function least(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
 function endingOf({ reason, message }: SessionEnd): string {

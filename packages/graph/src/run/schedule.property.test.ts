@@ -14,13 +14,17 @@ import { type RunChange, type RunResult, type SchedulePorts, sendControl } from 
 interface Begun {
   readonly id: string;
   readonly key: string;
-  readonly spent: number;
+  /** Which of all attempts at its action it is. */
+  readonly number: number;
+  readonly iteration: number;
+  /** What was used before it. */
+  readonly spent: { readonly tokens: number; readonly cost: number };
 }
 
 /** Makes attempts as a random run has them, and checks while it does that no limit is broken. */
 class World {
   readonly run: RandomRun;
-  /** The attempts in the order of their start, and what was used before each. */
+  /** The attempts in the order of their start. */
   readonly begun: Begun[] = [];
   readonly faults: string[] = [];
   /** The latest graph and states. */
@@ -28,10 +32,10 @@ class World {
   readonly states = new Map<string, ActionState>();
   isBlocked = false;
   readonly #running = new Map<string, readonly string[]>();
-  #spent = 0;
+  #spent = { tokens: 0, cost: 0 };
 
-  /** The tokens that all attempts used. */
-  get spent(): number {
+  /** What all attempts used. */
+  get spent(): { readonly tokens: number; readonly cost: number } {
     return this.#spent;
   }
 
@@ -46,7 +50,7 @@ class World {
       parallel,
       writesOf: ({ id }) => writes.get(id) ?? [],
       onChange: (change) => this.#note(change),
-      attempt: async ({ action: { id, dependsOn }, key, signal, takeTokens }) => {
+      attempt: async ({ action: { id, dependsOn }, key, signal, iteration, takeShare }) => {
         for (const other of dependsOn)
           if (!hasEnded(this.states.get(other)?.status ?? "pending"))
             this.faults.push(`${id} began before ${other} ended`);
@@ -56,19 +60,21 @@ class World {
           if (own.some((one) => theirs.some((two) => one === "*" || two === "*" || one[0] === two[0])))
             this.faults.push(`${id} and ${other} write the same`);
         this.#running.set(id, own);
-        this.begun.push({ id, key, spent: this.#spent });
-        const { attempt: planned, turns } = this.run.attempt(id, Number(key.split("/").at(-1)));
-        const wanted = planned.usage?.tokens ?? 0;
-        const share = await takeTokens().catch(() => 0);
-        const attempt = {
-          ...planned,
-          usage: { ...planned.usage, tokens: Math.min(wanted, share ?? wanted) },
+        const number = Number(key.split("/").at(-1));
+        this.begun.push({ id, key, number, iteration, spent: this.#spent });
+        const { attempt: planned, turns } = this.run.attempt(id, number);
+        const { tokens = 0, cost = 0 } = planned.usage ?? {};
+        const share = await takeShare().catch(() => ({ tokens: 0, cost: 0 }));
+        const usage = {
+          tokens: Math.min(tokens, share.tokens ?? tokens),
+          cost: Math.min(cost, share.cost ?? cost),
         };
+        const attempt = { ...planned, usage };
         for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
         this.#running.delete(id);
-        this.#spent += attempt.usage.tokens;
+        this.#spent = { tokens: this.#spent.tokens + usage.tokens, cost: this.#spent.cost + usage.cost };
         return signal.aborted && attempt.kind !== "completed"
-          ? { kind: "failed", reason: "aborted" }
+          ? { kind: "failed", reason: "aborted", usage }
           : attempt;
       },
     };
@@ -121,6 +127,14 @@ async function conduct(
   return result;
 }
 
+/** The attempts that followed a failed one of the same iteration by policy, and not by a decision. */
+function retriesOf(begun: readonly Begun[], decided: ReadonlySet<string>): readonly Begun[] {
+  return begun.filter(({ id, number, iteration }) => {
+    const before = begun.find((one) => one.id === id && one.number === number - 1);
+    return before?.iteration === iteration && !decided.has(`${id}/${number - 1}`);
+  });
+}
+
 /** A result without what depends on which of two obstacles was there first. */
 function withoutReasons(result: RunResult | undefined): unknown {
   return {
@@ -140,18 +154,27 @@ describe("Any graph of up to 300 actions", () => {
         const world = new World(run);
         const engine = engineOf(world);
         await engine.start("run", run.graph);
-        const result = await conduct(engine, world);
+        const sent = new Set<string>();
+        const result = await conduct(engine, world, { sent });
         expect(world.faults).toEqual([]);
         expect(result?.actions.map(({ id }) => id)).toEqual(run.graph.actions.map(({ id }) => id));
         expect(result?.actions.filter(({ status }) => !hasEnded(status))).toEqual([]);
         expect(new Set(world.begun.map(({ key }) => key)).size).toBe(world.begun.length);
-        const { tokens = Number.POSITIVE_INFINITY, calls = Number.POSITIVE_INFINITY } = run.graph.budget;
-        expect(world.begun.filter(({ spent }) => spent >= tokens && tokens > 0)).toEqual([]);
+        const none = Number.POSITIVE_INFINITY;
+        const { tokens = none, cost = none, calls = none, retries = none } = run.graph.budget;
+        expect(world.begun.filter(({ spent }) => spent.tokens >= tokens && tokens > 0)).toEqual([]);
+        expect(world.begun.filter(({ spent }) => spent.cost >= cost * (1 + 1e-9) && cost > 0)).toEqual([]);
         expect(world.begun.length).toBeLessThanOrEqual(calls);
+        expect(retriesOf(world.begun, sent).length).toBeLessThanOrEqual(retries);
         // Also those that ran at the same time together.
-        expect(world.spent).toBeLessThanOrEqual(tokens);
+        expect(world.spent.tokens).toBeLessThanOrEqual(tokens);
+        expect(world.spent.cost).toBeLessThanOrEqual(cost * (1 + 1e-9));
+        for (const { id, budget } of run.graph.actions) {
+          const { usage = { tokens: 0 } } = world.states.get(id) ?? {};
+          expect(usage.tokens).toBeLessThanOrEqual(budget?.tokens ?? none);
+        }
       }),
-      { numRuns: 30 },
+      { numRuns: 60 },
     );
   });
 

@@ -11,6 +11,7 @@ export {
   typedOption,
 } from "./agent-launch.ts";
 export { Catalogue } from "./catalogue.ts";
+export { codexHooks, trustLines } from "./hooks/codex-trust.ts";
 export { type HookAgent, hookAgent, hookAgents, settingsPath } from "./hooks/hook-agents.ts";
 export { type HookReport, type ProbeHarness, probeHooks } from "./hooks/hook-probe.ts";
 export {

@@ -9,8 +9,8 @@ import {
   attempt,
   hold,
   readFile as look,
+  lookAround,
   reply,
-  runCommand,
   say,
   scene,
   scenes,
@@ -23,6 +23,7 @@ import { TerminalRoom } from "./support/terminal-room.ts";
 /** The agents, and what a hostile repository can still do against their hooks. */
 const WEAK: Readonly<Record<string, readonly string[]>> = {
   claude: ["hooks switched off"],
+  codex: ["hooks switched off"],
   gemini: ["hooks switched off"],
   qwen: ["hooks switched off"],
 };
@@ -33,7 +34,9 @@ const REPEATS = ["qwen"];
 /** Agents that say when a sub-agent begins and ends, and which calls are its own. */
 const NAMES_CHILDREN = ["claude", "qwen"];
 /** Agents that report the end of a session that had one prompt. */
-const ENDS = ["claude", "gemini"];
+const ENDS = ["claude", "codex", "gemini"];
+/** Agents that read the files that a prompt names by themselves. */
+const READS_NAMED = ["claude", "gemini", "qwen"];
 const AGENTS = Object.keys(WEAK);
 /** Longer than any agent waits for a hook by its own. */
 const LONG_MS = 70_000;
@@ -61,13 +64,14 @@ async function verdicts(room: TerminalRoom) {
 async function asked(room: TerminalRoom) {
   const marker = join(room.workspace, "marker.txt");
   await writeFile(join(room.workspace, "script.sh"), `echo ran > '${marker}'\n`);
-  return { marker, intent: runCommand(`sh ${join(room.workspace, "script.sh")}`) };
+  return { marker, intent: lookAround(`sh ${join(room.workspace, "script.sh")}`) };
 }
 
 describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NEEDS_REGISTRY}`, (agent) => {
   async function installed(...flags: string[]): Promise<TerminalRoom> {
     const room = await TerminalRoom.open(agent);
     expect(await room.run("hooks", "install", agent, ...flags)).toMatchObject({ code: 0 });
+    await room.review();
     return room;
   }
 
@@ -115,7 +119,7 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     await room.reins.up();
     const precious = join(room.user, "precious.txt");
     await writeFile(precious, "mine");
-    await room.attempt(runCommand(`rm -rf ${precious}`));
+    await room.attempt(lookAround(`rm -rf ${precious}`));
     expect(existsSync(precious)).toBe(true);
     expect(room.results).toContain("it would destroy something outside of the workspace");
     expect(await verdicts(room)).toMatchObject([{ verdict: "blocked" }]);
@@ -184,40 +188,43 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     expect(room.results).toContain("not today");
   });
 
-  test("reads a file that a prompt names after a verdict on it, and not where the rules block that", async () => {
-    await using room = await installed();
-    await room.reins.up();
-    room.model.play(scenes(scene("TRY", reply(say("Done.")))));
-    const given = () => JSON.stringify(room.model.requests.map(({ conversation }) => conversation));
-    await writeFile(join(room.workspace, "note.txt"), "the quiet word\n");
-    await runInTerminal(room.launch, "TRY to read @note.txt, please", room.workspace);
-    expect(given()).toContain("the quiet word");
-    expect(await verdicts(room)).toMatchObject([
-      { verdict: "allowed", facts: { effects: [{ kind: "read" }] } },
-    ]);
-    const [read, prompt] = await recorded(room, "policy_verdict");
-    expect([read.target, prompt.payload.event_type]).toEqual(["fs/read_text_file", "pre_prompt"]);
-    const [turn] = await recorded(room, "turn");
-    expect(turn.payload.entries.slice(0, 2)).toEqual([read.cid, prompt.cid]);
+  test.runIf(READS_NAMED.includes(agent))(
+    "reads a file that a prompt names after a verdict on it, and not where the rules block that",
+    async () => {
+      await using room = await installed();
+      await room.reins.up();
+      room.model.play(scenes(scene("TRY", reply(say("Done.")))));
+      const given = () => JSON.stringify(room.model.requests.map(({ conversation }) => conversation));
+      await writeFile(join(room.workspace, "note.txt"), "the quiet word\n");
+      await runInTerminal(room.launch, "TRY to read @note.txt, please", room.workspace);
+      expect(given()).toContain("the quiet word");
+      expect(await verdicts(room)).toMatchObject([
+        { verdict: "allowed", facts: { effects: [{ kind: "read" }] } },
+      ]);
+      const [read, prompt] = await recorded(room, "policy_verdict");
+      expect([read.target, prompt.payload.event_type]).toEqual(["fs/read_text_file", "pre_prompt"]);
+      const [turn] = await recorded(room, "turn");
+      expect(turn.payload.entries.slice(0, 2)).toEqual([read.cid, prompt.cid]);
 
-    const key = join(room.workspace, ".ssh", "id_rsa");
-    await mkdir(dirname(key));
-    await writeFile(key, "the secret word\n");
-    await symlink(key, join(room.workspace, "harmless.txt"));
-    for (const named of [
-      "@.ssh/id_rsa",
-      `@${key}`,
-      '@"./.ssh/id_rsa"',
-      "@harmless.txt",
-      "(@note.txt/../.ssh/id_rsa)",
-    ])
-      await runInTerminal(room.launch, `TRY ${named}`, room.workspace);
-    expect(given()).not.toContain("the secret word");
-    const [, ...blocked] = (await recorded(room, "policy_verdict")).filter(
-      ({ payload }) => payload.event_type === "pre_prompt" && payload.verdict,
-    );
-    expect(blocked.map(({ payload }) => payload.verdict)).toEqual(Array(5).fill("blocked"));
-  });
+      const key = join(room.workspace, ".ssh", "id_rsa");
+      await mkdir(dirname(key));
+      await writeFile(key, "the secret word\n");
+      await symlink(key, join(room.workspace, "harmless.txt"));
+      for (const named of [
+        "@.ssh/id_rsa",
+        `@${key}`,
+        '@"./.ssh/id_rsa"',
+        "@harmless.txt",
+        "(@note.txt/../.ssh/id_rsa)",
+      ])
+        await runInTerminal(room.launch, `TRY ${named}`, room.workspace);
+      expect(given()).not.toContain("the secret word");
+      const [, ...blocked] = (await recorded(room, "policy_verdict")).filter(
+        ({ payload }) => payload.event_type === "pre_prompt" && payload.verdict,
+      );
+      expect(blocked.map(({ payload }) => payload.verdict)).toEqual(Array(5).fill("blocked"));
+    },
+  );
 
   test.runIf(hookAgent(agent).templates)(
     "runs what the template of a repository's command has it run after a verdict on it",
@@ -271,6 +278,7 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     await room.attempt(look(join(room.workspace, "note.txt")));
     expect(room.results).not.toContain("the quiet word");
     expect(await room.run("hooks", "install", agent, "--reads", "allow")).toMatchObject({ code: 0 });
+    await room.review();
     await room.attempt(look(join(room.workspace, "note.txt")));
     await room.attempt(write(file, "canary\n"));
     expect([room.results.includes("the quiet word"), existsSync(file)]).toEqual([agent !== "codex", false]);
@@ -358,6 +366,35 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     });
   });
 
+  test.runIf(hookAgent(agent).needsReview)(
+    "is not live before a person has reviewed it in the agent",
+    async () => {
+      await using room = await TerminalRoom.open(agent);
+      expect(await room.run("hooks", "install", agent)).toMatchObject({ code: 0 });
+      const status = async () => {
+        const { code, stdout } = await room.run(
+          "hooks",
+          "status",
+          agent,
+          "--program",
+          room.launch.command,
+          "--json",
+        );
+        return { code, ...JSON.parse(stdout) };
+      };
+      const before = await status();
+      expect(before).toMatchObject({
+        code: 1,
+        live: false,
+        unreviewed: expect.arrayContaining(["preToolUse"]),
+      });
+      await room.review();
+      expect(await status()).toMatchObject({ code: 0, live: true, unreviewed: [] });
+      expect(await room.run("hooks", "install", agent, "--wait", "30")).toMatchObject({ code: 0 });
+      expect(await status()).toMatchObject({ code: 1, live: false });
+    },
+  );
+
   test("does nothing that the rules block in a repository whose own hooks allow everything", async () => {
     await using room = await installed();
     await room.reins.up();
@@ -368,7 +405,7 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
       const text = typeof content === "string" ? content : JSON.stringify(content);
       await writeFile(join(room.workspace, path), text);
     }
-    await room.attempt(runCommand(`rm -rf ${precious}`));
+    await room.attempt(lookAround(`rm -rf ${precious}`));
     expect(existsSync(precious)).toBe(true);
     expect(await verdicts(room)).toMatchObject([{ verdict: "blocked" }]);
   });
@@ -385,6 +422,7 @@ test.skipIf(!registryAnswers)(
       AGENTS.map(async (agent) => {
         await using room = await TerminalRoom.open(agent);
         expect(await room.run("hooks", "install", agent)).toMatchObject({ code: 0 });
+        await room.review();
         await room.reins.up();
         const { marker, intent } = await asked(room);
         const run = room.attempt(intent);

@@ -45,6 +45,9 @@ const READ_ONLY = {
   qwen: ["read_file", "read_many_files", "list_directory", "glob", "grep_search", "search_file_content"],
 };
 
+/** Agents that take other arguments from a hook in place of their own. */
+const MODIFIES = new Set(["claude", "qwen"]);
+
 /** Says no in the agent's own form. */
 class Refusal extends Error {}
 /** Reins cannot be reached, or did not say anything that counts. */
@@ -189,7 +192,7 @@ async function decide(event) {
     const decided = await ask("ahp/event", event, event);
     if (decided?.decision === "allow") return decided;
     if (decided?.decision === "modify" && decided.modified_payload !== undefined) {
-      if (event.event_type === "pre_action" && agent !== "gemini") return decided;
+      if (event.event_type === "pre_action" && MODIFIES.has(agent)) return decided;
       throw new Refusal(
         `a rule would change it, which this hook cannot do (${text(decided.metadata?.reason)})`,
       );

@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { appendFile, copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { ifExists } from "@reins/kit";
 import {
   attempt,
+  lookAround,
   reply,
-  runCommand,
   ScriptedModel,
   say,
   scene,
@@ -14,7 +14,9 @@ import {
   writeFile as writing,
 } from "@reins/scripted-model";
 import type { AgentEntry } from "../agent-entry.ts";
+import type { AgentLaunch } from "../agent-launch.ts";
 import { Catalogue } from "../catalogue.ts";
+import { codexHooks, trustLines } from "./codex-trust.ts";
 import { settingsPath } from "./hook-agents.ts";
 import { type HookPlace, programIn } from "./hook-settings.ts";
 import { prepareTerminal, runInTerminal, terminalLaunch } from "./terminal-launch.ts";
@@ -51,6 +53,8 @@ interface HookProbeResult {
 /** Whether hooks decide what the agent does: in an ordinary folder, and in hostile repositories. */
 export interface HookReport {
   readonly live: boolean;
+  /** The events whose hook no person has reviewed in an agent that runs no others. */
+  readonly unreviewed: readonly string[];
   readonly hostile: boolean;
   readonly probes: readonly HookProbeResult[];
 }
@@ -80,7 +84,7 @@ export async function probeHooks(options: HookProbeOptions): Promise<HookReport>
     }
     const held = (isPlain: boolean) =>
       probes.filter(({ setting }) => (setting === PLAIN) === isPlain).every((probe) => probe.held);
-    return { live: held(true), hostile: held(false), probes };
+    return { live: held(true), unreviewed: room.unreviewed, hostile: held(false), probes };
   } finally {
     await model.close();
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -101,8 +105,13 @@ async function prepare(options: HookProbeOptions, folder: string, model: Scripte
   const settings = await readFile(settingsPath(agent, userHome, environment), "utf8");
   const path = settingsPath(agent, user, {});
   await mkdir(dirname(path), { recursive: true });
+  const unreviewed = agent.needsReview ? await unreviewedEvents(options, launch, path) : [];
   const document: unknown = JSON.parse(settings.replaceAll(inJson(home), inJson(own)));
   await writeFile(path, JSON.stringify({ ...Object(document), ...agent.terminal.settings }));
+  if (agent.needsReview && unreviewed.length === 0) {
+    const config = join(dirname(path), "config.toml");
+    await appendFile(config, trustLines(await codexHooks(launch.command, launch.env, folder)));
+  }
   const probe = async (
     { setting, answer }: Pick<HookProbeResult, "setting" | "answer">,
     name: string,
@@ -116,7 +125,7 @@ async function prepare(options: HookProbeOptions, folder: string, model: Scripte
       await writeFile(join(workspace, file), text);
     }
     const [ran, written] = [join(workspace, "ran.txt"), join(workspace, "written.txt")];
-    const steps = [runCommand(`touch ${ran}`), writing(written, "x")].map((intent) => reply(attempt(intent)));
+    const steps = [lookAround(`touch ${ran}`), writing(written, "x")].map((intent) => reply(attempt(intent)));
     model.play(scenes(scene("TRIAL", ...steps, reply(say("Done.")))));
     await using harness = answer === "away" ? undefined : await serve(join(own, "ahp.sock"), answer);
     await runInTerminal(launch, "TRIAL", workspace, signal);
@@ -128,7 +137,43 @@ async function prepare(options: HookProbeOptions, folder: string, model: Scripte
     const held = happened.length === expected && (answer === "away" || asked >= steps.length);
     return { setting, answer, asked, happened, held };
   };
-  return { probe };
+  return { probe, unreviewed };
+}
+
+/**
+ * The events whose hook no person has reviewed in the agent. It is asked about copies of the user's files, so that nothing
+ * is written to the user's own; reviews are kept by the path of the file.
+ */
+async function unreviewedEvents(
+  { agent, home, userHome, environment }: HookProbeOptions,
+  { command, env }: AgentLaunch,
+  path: string,
+): Promise<readonly string[]> {
+  const from = settingsPath(agent, userHome, environment);
+  const config = (await ifExists(readFile(join(dirname(from), "config.toml"), "utf8"))) ?? "";
+  const copy = join(dirname(path), "reviewed");
+  await mkdir(copy, { recursive: true });
+  await copyFile(from, join(copy, "hooks.json"));
+  const reviews = reviewsIn(config).replaceAll(inJson(from), inJson(join(copy, "hooks.json")));
+  await writeFile(join(copy, "config.toml"), reviews);
+  const hooks = await codexHooks(command, { ...env, CODEX_HOME: copy }, copy);
+  const ours = hooks.filter((hook) => hook.command?.includes(inShell(programIn(home))));
+  return ours
+    .filter(({ enabled, trustStatus }) => !enabled || trustStatus !== "trusted")
+    .map(({ eventName }) => eventName);
+}
+
+/** The part of a configuration that says which hooks were reviewed or switched off, and whether hooks run at all. */
+function reviewsIn(config: string): string {
+  const tables = config.split(/^(?=\s*\[)/mu);
+  const kept = tables.filter((table) => /^\s*\[\s*(?:hooks\b|features\b)/u.test(table));
+  const [first = ""] = tables;
+  const features = first.split("\n").filter((line) => /^\s*(?:features|hooks)\b/u.test(line));
+  return [...features, ...kept].join("\n");
+}
+
+function inShell(path: string): string {
+  return path.replaceAll("'", `'\\''`);
 }
 
 function inJson(text: string): string {

@@ -44,6 +44,14 @@ test("a call waits for a person no longer than its agent waits for the hook", as
   expect(hooks.PreToolUse[0].hooks[0].timeout).toBe(55);
 });
 
+/** Ways to switch hooks on or off in TOML. */
+const TOML: readonly ((said: boolean) => string)[] = [
+  (said) => `model = "x"\nfeatures.hooks = ${said} # mine\n`,
+  (said) => `[features]\nx = true\n  hooks=${said}\n`,
+  (said) => `features = { x = true, hooks = ${said} }\n`,
+  (said) => `"features"."hooks" = ${said}\n`,
+];
+
 describe.each(hookAgents().map(({ id }) => id))("a repository that switches the hooks of %s off", (agent) => {
   const row = hookAgent(agent);
 
@@ -64,15 +72,18 @@ describe.each(hookAgents().map(({ id }) => id))("a repository that switches the 
 
   test("is known where its settings have comments, and one that leaves them on is not", async () => {
     const folder = dirname((await newInstall(agent)).home);
-    const { files, member, value } = row.switches;
+    const { files, member, value, text } = row.switches;
     const path = join(folder, files[0] ?? "");
     await mkdir(dirname(path), { recursive: true });
-    const document = (said: boolean) =>
-      JSON.stringify(member.reduceRight<unknown>((inner, name) => ({ x: 1, [name]: inner }), said));
-    await writeFile(path, `// mine\n${document(value)}`);
-    expect(await switchedOffBy(row, folder)).toBe(path);
-    await writeFile(path, `// mine\n${document(!value)}`);
-    expect(await switchedOffBy(row, folder)).toBeUndefined();
+    const json = (said: boolean) =>
+      `// mine\n${JSON.stringify(member.reduceRight<unknown>((inner, name) => ({ x: 1, [name]: inner }), said))}`;
+    const forms = text ? TOML : [json];
+    for (const form of forms) {
+      await writeFile(path, form(value));
+      expect(await switchedOffBy(row, folder)).toBe(path);
+      await writeFile(path, form(!value));
+      expect(await switchedOffBy(row, folder)).toBeUndefined();
+    }
   });
 });
 

@@ -111,8 +111,8 @@ export async function hookState(place: HookPlace): Promise<HookState> {
  * no JSON counts by what its text seems to say, because agents read some such files.
  */
 export async function switchedOffBy(agent: HookAgent, folder: string): Promise<string | undefined> {
-  const { files, member, value } = agent.switches;
-  const said = new RegExp(`"${member.join('"[^}]*"')}"\\s*:\\s*${value}`, "u");
+  const { files, member, value, text: form } = agent.switches;
+  const said = form ?? new RegExp(`"${member.join('"[^}]*"')}"\\s*:\\s*${value}`, "u");
   for (let at = folder; ; at = dirname(at)) {
     for (const file of files) {
       const path = join(at, file);
@@ -256,7 +256,9 @@ function withHooks(document: JsonObject, install: HookInstall): JsonObject {
   const timeout = isLong ? seconds * 1_000 : seconds;
   for (const event of [...agent.decides, ...agent.reports]) {
     const isDecided = agent.decides.includes(event);
-    const hook = { type: "command", command: hookCommand(install, isDecided), timeout };
+    const most = agent.limits?.[event] ?? timeout;
+    const command = hookCommand(install, isDecided);
+    const hook = { type: "command", command, timeout: Math.min(timeout, most) };
     const matcher = agent.matcher !== undefined && TOOL_EVENT.test(event) && { matcher: agent.matcher };
     hooks[event] = [...groupsOf(document, event), { ...matcher, hooks: [hook] }];
   }

@@ -172,6 +172,11 @@ const statusCommand = command({
           ...(here.switched_off_by === undefined
             ? []
             : [`the hooks are NOT live in ${here.folder}: ${here.switched_off_by} switches them off`]),
+          ...(report.unreviewed.length === 0
+            ? []
+            : [
+                `${name} runs none of these hooks before you have reviewed them there: ${report.unreviewed.join(", ")}`,
+              ]),
           ...(isUp ? [] : ["Reins does not run on this home, so every step is blocked: reins up"]),
           ...(report.hostile || weakness === undefined ? [] : [`${name}: ${weakness}`]),
         ],

@@ -1,14 +1,16 @@
-import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import {
   type AgentLaunch,
   Catalogue,
+  codexHooks,
   hookAgent,
   prepareTerminal,
   runInTerminal,
   settingsPath,
   type TerminalRun,
   terminalLaunch,
+  trustLines,
 } from "@reins/agents";
 import {
   attempt,
@@ -71,6 +73,16 @@ export class TerminalRoom implements AsyncDisposable {
   /** Runs a `reins` command as this user. */
   run(...args: string[]): Promise<Ended> {
     return runReins(args, { ...this.reins.environment, HOME: this.user });
+  }
+
+  /** Reviews the hooks in the agent, as its user does where it runs no others. */
+  async review(): Promise<void> {
+    if (!hookAgent(this.agent).needsReview) return;
+    const { command, env } = this.launch;
+    const hooks = await codexHooks(command, env, this.workspace);
+    const path = join(this.user, ".codex", "config.toml");
+    const [text = ""] = (await readFile(path, "utf8")).split("\n[hooks.state", 1);
+    await writeFile(path, text + trustLines(hooks));
   }
 
   /** Has the model attempt something, once, in a run of the agent in a folder. */

@@ -6,7 +6,7 @@ import { type AgentDependencies, dependenciesFrom, type NativeAgentOptions } fro
 import type { UserPart } from "./history/entry.ts";
 import { UnavailableModel } from "./models/models.ts";
 import { configOptionsOf, isThoughtLevel, modeIds, settingsOf } from "./sessions/config-options.ts";
-import type { Session } from "./sessions/session.ts";
+import type { ConversationRewind, Session } from "./sessions/session.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { type ClientCapabilities, replay } from "./sessions/updates.ts";
 import { allTools } from "./tools/all-tools.ts";
@@ -205,6 +205,11 @@ export class NativeAgent {
   /** Describes the tools that an open session may use now. */
   tools(sessionId: string, signal: AbortSignal): Promise<ToolView | undefined> {
     return this.#sessions.tools(sessionId, signal);
+  }
+
+  /** Takes the conversation of an open session back; returns whether there was the turn that was named. */
+  rewind(sessionId: string, rewind: ConversationRewind): Promise<boolean> {
+    return this.#sessions.rewind(sessionId, rewind);
   }
 
   #notified(method: string, params: JsonObject): void {

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type HistoryEntry, interruptedTurns, transcriptOf } from "./entry.ts";
+import {
+  conversationTurns,
+  entriesInEffect,
+  type HistoryEntry,
+  interruptedTurns,
+  transcriptOf,
+} from "./entry.ts";
 
 const at = "2026-01-01T00:00:00Z";
 const usage = { inputTokens: 1, outputTokens: 1 };
@@ -84,5 +90,43 @@ describe("a transcript", () => {
   it("knows interrupted turns", () => {
     const entries = [user("1", "a"), end("1"), user("2", "b"), user("3", "c"), end("3")];
     expect([...interruptedTurns(entries)]).toEqual(["2"]);
+  });
+});
+
+describe("a conversation that went back", () => {
+  const rewound = (turn: string, keeps: number): HistoryEntry => ({ kind: "rewound", turn, at, keeps });
+  const first = [user("1", "a"), said("1", "b"), end("1")];
+  const second = [user("2", "c"), said("2", "d"), end("2")];
+  const words = (entries: readonly HistoryEntry[]) =>
+    transcriptOf(entriesInEffect(entries)).flatMap(({ role, ...message }) =>
+      "parts" in message ? message.parts.map((part) => ("text" in part ? part.text : role)) : [],
+    );
+
+  it("is without the turns that it left out, and with what they used", () => {
+    const entries = [...first, ...second, rewound("r", 3), user("3", "e")];
+    expect(words(entries)).toEqual(["a", "b", "e"]);
+    expect(entriesInEffect(entries).filter(({ kind }) => kind === "end")).toHaveLength(2);
+    expect(conversationTurns(entries).map(({ id, inEffect }) => [id, inEffect])).toEqual([
+      ["1", true],
+      ["2", false],
+      ["r", true],
+      ["3", true],
+    ]);
+  });
+
+  it("has them again when it goes to before that, and what each used once", () => {
+    const back = [...first, ...second, rewound("r", 0)];
+    const again = [...back, user("3", "e"), end("3"), rewound("s", 6)];
+    expect(words(back)).toEqual([]);
+    expect(words(again)).toEqual(["a", "b", "c", "d"]);
+    expect(entriesInEffect(again).filter(({ kind }) => kind === "end")).toHaveLength(3);
+  });
+
+  it("keeps its summary where that was made before", () => {
+    const summary: HistoryEntry = { kind: "compaction", turn: "c", at, summary: "so far", covers: 3 };
+    const entries = [...first, rewound("r", 0), user("2", "c"), end("2"), summary, ...second];
+    const back = [...entries, rewound("s", 7)];
+    expect(words(back)).toEqual(["What happened before, in short:\n\nso far"]);
+    expect(words([...back, rewound("t", 6)])).toEqual(["c"]);
   });
 });

@@ -104,6 +104,13 @@ export const HistoryEntry = z.discriminatedUnion("kind", [
   }),
   /** The turn failed or was refused; the conversation leaves it out. */
   z.object({ kind: z.literal("withdrawn"), ...Common }),
+  /** The conversation went back: what came after the first entries is left out of it. */
+  z.object({
+    kind: z.literal("rewound"),
+    ...Common,
+    /** The number of stored entries, from the start, that are as they were when there were no more. */
+    keeps: z.number(),
+  }),
   /** A turn without this entry was interrupted. */
   z.object({ kind: z.literal("end"), ...Common, stop: z.string(), usage: TokenUsage }),
 ]);
@@ -146,6 +153,49 @@ export function transcriptOf(entries: readonly HistoryEntry[]): readonly Message
     }
   }
   return open.length > 0 ? [...messages, { role: "tool", results: open }] : messages;
+}
+
+/**
+ * The stored entries that are in effect: without what a rewind left out, but for the usage of turns, which was spent all the
+ * same. To go back to before a rewind brings back what that one left out.
+ */
+export function entriesInEffect(stored: readonly HistoryEntry[]): readonly HistoryEntry[] {
+  const at = stored.findLastIndex(({ kind }) => kind === "rewound");
+  const last = stored[at];
+  if (last?.kind !== "rewound") return stored;
+  const spent = stored.slice(last.keeps, at).filter(({ kind }) => kind === "end");
+  return [...entriesInEffect(stored.slice(0, last.keeps)), ...spent, ...stored.slice(at + 1)];
+}
+
+/** A turn of a conversation, or a rewind of it. */
+export interface ConversationTurn {
+  readonly id: string;
+  readonly at: string;
+  /** The beginning of the user's words; nothing for a rewind. */
+  readonly prompt: string | undefined;
+  /** Whether the model is shown it. */
+  readonly inEffect: boolean;
+}
+
+const PROMPT_LENGTH = 200;
+
+/** The turns and rewinds among stored entries, in their order. */
+export function conversationTurns(stored: readonly HistoryEntry[]): readonly ConversationTurn[] {
+  const shown = new Set<HistoryEntry>(entriesInEffect(stored));
+  const turns = new Map<string, ConversationTurn>();
+  for (const entry of stored) {
+    if ((entry.kind !== "user" && entry.kind !== "rewound") || turns.has(entry.turn)) continue;
+    const words = entry.kind === "user" ? partsText(entry.parts.filter(isOfUser)) : undefined;
+    turns.set(entry.turn, {
+      ...{ id: entry.turn, at: entry.at, prompt: words?.trim().slice(0, PROMPT_LENGTH) },
+      inEffect: entry.kind === "rewound" || shown.has(entry),
+    });
+  }
+  return [...turns.values()];
+}
+
+function isOfUser(part: UserPart): boolean {
+  return part.type !== "text" || part.context !== true;
 }
 
 /** The turns that started and never ended, most likely because the process did. */

@@ -1,6 +1,6 @@
 import { ToolIndex } from "@reins/bridge";
 import { Roots } from "../files/roots.ts";
-import type { HistoryEntry } from "../history/entry.ts";
+import { entriesInEffect, type HistoryEntry } from "../history/entry.ts";
 import type { SessionHeader, SessionStore, StoredSession } from "../history/session-store.ts";
 import type { SessionSkills } from "../skills/session-skills.ts";
 import { BackgroundCommands } from "../tools/background-commands.ts";
@@ -8,10 +8,20 @@ import { McpServers } from "../tools/mcp-servers.ts";
 
 const TITLE_LENGTH = 80;
 
+/** How far back a conversation goes, and the id under which that is stored. */
+export interface ConversationRewind {
+  readonly before: string;
+  readonly id: string;
+  /** RFC 3339. */
+  readonly at: string;
+}
+
 /** An open session: its header, history and activity. */
 export class Session {
   readonly #store: SessionStore;
-  readonly #entries: HistoryEntry[];
+  /** All that is stored, and what of that is in effect. */
+  readonly #stored: HistoryEntry[];
+  #entries: HistoryEntry[];
   #header: SessionHeader;
   #roots: Roots;
   /** Settles when the last change is stored or has failed. */
@@ -41,7 +51,8 @@ export class Session {
     this.#store = store;
     this.#header = header;
     this.#roots = new Roots(header.cwd, header.additionalDirectories);
-    this.#entries = [...entries];
+    this.#stored = [...entries];
+    this.#entries = [...entriesInEffect(entries)];
   }
 
   get id(): string {
@@ -57,8 +68,20 @@ export class Session {
     return this.#roots;
   }
 
+  /** The history that is in effect. */
   get entries(): readonly HistoryEntry[] {
     return this.#entries;
+  }
+
+  /**
+   * Takes the conversation back to before a turn, or before an earlier rewind, and stores that under the id of a rewind.
+   * Returns whether there was such a turn.
+   */
+  async rewind({ before, id, at }: ConversationRewind): Promise<boolean> {
+    const keeps = this.#stored.findIndex(({ turn }) => turn === before);
+    if (keeps < 0) return false;
+    await this.keep({ kind: "rewound", turn: id, at, keeps });
+    return true;
   }
 
   /** Changes and stores the header. */
@@ -105,7 +128,9 @@ export class Session {
     const changed = this.#changed.then(async () => {
       await this.#store.append({ ...this.#header, ...changes }, entries);
       this.#header = { ...this.#header, ...changes };
+      this.#stored.push(...entries);
       this.#entries.push(...entries);
+      if (entries.some(({ kind }) => kind === "rewound")) this.#entries = [...entriesInEffect(this.#stored)];
     });
     this.#changed = changed.catch(() => undefined);
     return changed;

@@ -8,7 +8,7 @@ import type { SessionHeader, StoredSession } from "../history/session-store.ts";
 import { type ToolView, toolView } from "../tools/tool.ts";
 import { Turn } from "../turn/turn.ts";
 import { promptSession, settingFor, type TurnContext } from "./prompt-session.ts";
-import { Session } from "./session.ts";
+import { type ConversationRewind, Session } from "./session.ts";
 import { Heartbeat, IdleWork } from "./timers.ts";
 import type { ClientCapabilities } from "./updates.ts";
 
@@ -52,6 +52,14 @@ export class Sessions {
   async fork(id: string, folders: Partial<Folders>): Promise<Session> {
     const { header, entries } = await this.#load(id);
     return this.#open({ ...header, ...folders }, entries);
+  }
+
+  /** Takes the conversation of an open session back; returns whether there was the turn that was named. */
+  async rewind(id: string, rewind: ConversationRewind): Promise<boolean> {
+    const session = this.expect(id);
+    if (session.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
+    await this.#cancelBackground(session);
+    return session.rewind(rewind);
   }
 
   /** Returns an open session or throws. */

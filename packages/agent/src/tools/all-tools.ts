@@ -8,7 +8,7 @@ import { decodeText, readStart, withFile, withFolder, writeAtomically } from "..
 import { askPerson } from "./ask-person.ts";
 import { readCommand, stopCommand } from "./background-commands.ts";
 import { fetchPage } from "./fetch-page.ts";
-import type { HostServices } from "./host-services.ts";
+import type { EntryChange, HostServices } from "./host-services.ts";
 import { postBoard, readBoard, readMailbox, remember, sendMessage } from "./host-tools.ts";
 import { listFiles } from "./list-files.ts";
 import { loadSkill } from "./load-skill.ts";
@@ -16,7 +16,7 @@ import { readFile } from "./read-file.ts";
 import { runCommand } from "./run-command.ts";
 import { search } from "./search.ts";
 import { spawnSubagent } from "./spawn-subagent.ts";
-import { defineTool, type Tool, ToolError } from "./tool.ts";
+import { defineTool, type Tool, type ToolContext, ToolError } from "./tool.ts";
 
 /** Creates or replaces a file. */
 export const writeFile = defineTool({
@@ -33,9 +33,10 @@ export const writeFile = defineTool({
     const real = await roots.resolve(path);
     return { locations: [real], content: [{ type: "diff", path: real, oldText: null, newText: content }] };
   },
-  async perform({ path, content }, { roots }) {
+  async perform({ path, content }, context) {
+    const { roots } = context;
     const real = await roots.resolve(path);
-    await writeAtomically(roots, path, content);
+    await changing(context, { path: real, content }, () => writeAtomically(roots, real, content));
     return {
       text: `Wrote ${Buffer.byteLength(content)} bytes to ${path}.`,
       content: [{ type: "diff", path: real, oldText: null, newText: content }],
@@ -65,7 +66,8 @@ export const editFile = defineTool({
       content: [{ type: "diff", path: real, oldText: old_text, newText: new_text }],
     };
   },
-  async perform({ path, old_text, new_text, replace_all = false }, { roots }) {
+  async perform({ path, old_text, new_text, replace_all = false }, context) {
+    const { roots } = context;
     const text = await withFile(roots, path, async (file) => {
       if ((await file.stat()).size > MAX_EDITED_BYTES)
         throw new FileError("too_large", `${path} is too large to be edited`);
@@ -79,10 +81,12 @@ export const editFile = defineTool({
         "failed",
         `the old text is ${places} times in ${path}; give more of it, or set replace_all`,
       );
-    await writeAtomically(roots, path, text.split(old_text).join(new_text));
+    const real = await roots.resolve(path);
+    const content = text.split(old_text).join(new_text);
+    await changing(context, { path: real, content }, () => writeAtomically(roots, real, content));
     return {
       text: `Changed ${places} place${places === 1 ? "" : "s"} in ${path}.`,
-      content: [{ type: "diff", path: await roots.resolve(path), oldText: old_text, newText: new_text }],
+      content: [{ type: "diff", path: real, oldText: old_text, newText: new_text }],
     };
   },
 });
@@ -98,20 +102,37 @@ export const deleteFile = defineTool({
   }),
   title: ({ path }) => `Delete ${path}`,
   prepare: async ({ path }, { roots }) => ({ locations: [join(...(await parentAndName(roots, path)))] }),
-  async perform({ path }, { roots }) {
+  async perform({ path }, context) {
+    const { roots } = context;
     const [folder, name] = await parentAndName(roots, path);
-    await withFolder(roots, folder, { make: false }, async (base) => {
-      const at = join(base, name);
-      await lstat(at).catch((error: unknown) => {
-        if (errorCode(error) === "ENOENT") throw new FileError("missing", `there is no ${path}`);
-        throw error;
-      });
-      // Links inside are removed, not followed.
-      await rm(at, { recursive: true });
-    });
+    const remove = () => removeEntry(roots, folder, name, path);
+    await changing(context, { path: join(folder, name) }, remove);
     return { text: `Deleted ${path}.` };
   },
 });
+
+/** Removes an entry of a folder; `shown` is the path as given. */
+function removeEntry(roots: Roots, folder: string, name: string, shown: string): Promise<void> {
+  return withFolder(roots, folder, { make: false }, async (base) => {
+    const at = join(base, name);
+    await lstat(at).catch((error: unknown) => {
+      if (errorCode(error) === "ENOENT") throw new FileError("missing", `there is no ${shown}`);
+      throw error;
+    });
+    // Links inside are removed, not followed.
+    await rm(at, { recursive: true });
+  });
+}
+
+/** Changes an entry of the workspace, after what is there was kept for the turn. */
+function changing<Result>(
+  { services, sessionId, turn }: ToolContext,
+  change: EntryChange,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  if (!services.snapshots || !turn) return run();
+  return services.snapshots.change(sessionId, turn, change, run);
+}
 
 /** The real parent folder and the name of an entry. A link counts as itself, not as its target. */
 async function parentAndName(roots: Roots, path: string): Promise<readonly [folder: string, name: string]> {

@@ -131,8 +131,38 @@ export interface PersonService {
   ): Promise<unknown>;
 }
 
+/** A turn in which files are changed. */
+export interface SnapshotTurn {
+  readonly id: string;
+  /** When it began, RFC 3339. */
+  readonly at: string;
+  /** The beginning of the prompt. */
+  readonly prompt: string;
+}
+
+/** What is about to be done to an entry of the workspace. */
+export interface EntryChange {
+  /** Where it really lies. */
+  readonly path: string;
+  /** The text that it is to hold; absent when it is removed, a folder with all that is in it. */
+  readonly content?: string;
+}
+
+/** Keeps what files were before they are changed. */
+export interface SnapshotService {
+  /** Changes an entry after what is there was kept. Rejects, and changes nothing, where that cannot be recorded. */
+  change<Result>(
+    sessionId: string,
+    turn: SnapshotTurn,
+    change: EntryChange,
+    run: () => Promise<Result>,
+  ): Promise<Result>;
+}
+
 /** What a host offers to sessions. A tool whose service is absent is not offered. */
 export interface HostServices {
+  /** Keeps what the files of a session were before a turn changed them; absent where nothing is kept. */
+  readonly snapshots?: SnapshotService;
   /** The client's id of a session, where it differs from the agent's. */
   readonly nameOf?: (sessionId: string) => string;
   /** The worker that a session is, where another session started it. */

@@ -15,7 +15,7 @@ import type { MediaPart } from "../history/entry.ts";
 import type { WantedOfSkill } from "../skills/session-skills.ts";
 import type { TurnSetting } from "../turn/turn.ts";
 import type { BackgroundCommands } from "./background-commands.ts";
-import type { HostServices } from "./host-services.ts";
+import type { HostServices, SnapshotTurn } from "./host-services.ts";
 import type { CommandRunner } from "./run-command.ts";
 import { askHostOf, type ToolSearchSettings, type ToolSearchUpdate, type ToolState } from "./tool-search.ts";
 
@@ -42,6 +42,8 @@ export interface ToolContext {
   readonly newId: () => string;
   /** Aborts when the turn is cancelled. */
   readonly signal: AbortSignal;
+  /** The turn that it belongs to; absent outside of one. */
+  readonly turn?: SnapshotTurn | undefined;
   /** Loads a skill for the model; absent where there are none. */
   readonly loadSkill?: ((name: string, wanted: WantedOfSkill) => Promise<string>) | undefined;
   /** The id of the call in ACP. */

@@ -173,6 +173,7 @@ function contextOf(turn: Turn, { toolCallId }: CallPart): ToolContext {
   return {
     ...toolContext,
     signal: turn.signal,
+    turn: { id: turn.id, at: turn.startedAt, prompt: turn.words },
     toolCallId,
     onWorker: (update) => emit({ type: "worker", update }),
     onOutput: (text) =>

@@ -133,7 +133,9 @@ const SHARED: Readonly<Record<keyof typeof SHARING, string>> = {
     POST /v1/runs/{id}/expand {id}
     GET /v1/runs/{id}/graph {id}
     GET /v1/sessions/{id} {id}
-    GET /v1/sessions/{id}/tools {id}`,
+    POST /v1/sessions/{id}/rewind {id}
+    GET /v1/sessions/{id}/tools {id}
+    GET /v1/sessions/{id}/turns {id}`,
   "owner and admins, in a list": `
     GET /opencode/session directory
     GET /v1/runs session

@@ -106,6 +106,10 @@ export {
 } from "./runs.ts";
 export { commandOperations, configOperations, sandboxAcpOperations } from "./sandbox-agent.ts";
 export {
+  RewindReport,
+  RewindTurn,
+  RewindTurns,
+  rewindOperations,
   Session,
   SessionPage,
   sessionOperations,

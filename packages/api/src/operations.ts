@@ -16,7 +16,7 @@ import { policyOperations, rosterOperations } from "./policy.ts";
 import { studyOperations } from "./policy-study.ts";
 import { graphOperations, runOperations } from "./runs.ts";
 import { commandOperations, configOperations, sandboxAcpOperations } from "./sandbox-agent.ts";
-import { sessionOperations } from "./sessions.ts";
+import { rewindOperations, sessionOperations } from "./sessions.ts";
 import { skillOperations } from "./skills.ts";
 import { mcpOperations, toolOperations } from "./tools.ts";
 
@@ -39,6 +39,7 @@ export const agentOperations: readonly Operation[] = [
   rpcOperations,
   acpOperations,
   sessionOperations,
+  rewindOperations,
   toolOperations,
   connectionOperations,
   graphOperations,

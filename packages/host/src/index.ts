@@ -36,6 +36,8 @@ export { SealedLogins } from "./mcp/sealed-logins.ts";
 export { listPins, resetPins } from "./mcp/tool-pins.ts";
 export { familyAnswers, userMemory } from "./native/advisers.ts";
 export type { NativeSettings } from "./native/start-native.ts";
+export { FileSnapshots } from "./rewind/file-snapshots.ts";
+export type { Rewindable, RewindOutcome, RewindRequest, Rewinds, RewindTimeline } from "./rewind/rewind.ts";
 export { newSessionRecord } from "./sessions/new-session.ts";
 export { QUEUE_FULL, type Session, TURN_ENDED, TURN_OVER, TurnQueue, turnsOf } from "./sessions/session.ts";
 export { questionId, questionIn } from "./sessions/session-clients.ts";

@@ -85,6 +85,8 @@ export const OPERATION_DOORS = {
   stream_sessions: OWN_RECORDS,
   get_session: OWN_RECORDS,
   list_session_tools: OWN_RECORDS,
+  list_turns: OWN_RECORDS,
+  rewind_session: reached("setting", "session/rewind"),
 
   list_runs: OWN_RECORDS,
   stream_runs: OWN_RECORDS,

@@ -34,7 +34,8 @@ export interface FileTarget {
 export interface CallerAction {
   readonly caller: FileCaller;
   readonly place: CallerPlace;
-  readonly kind: "file_access" | "terminal";
+  /** A `setting` is about no path. */
+  readonly kind: "file_access" | "terminal" | "setting";
   readonly tool: string;
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly outOfReach?: string | undefined;
@@ -135,7 +136,10 @@ export class CallerAccess {
     try {
       const { cwd, roots } = place;
       const scope = callerScope(this.#options, principal, { cwd, roots, realRoots: roots });
-      const point: ControlPoint = { kind, tool, arguments: decided, origin: "client", outOfReach };
+      const point: ControlPoint =
+        kind === "setting"
+          ? { kind, tool, arguments: decided }
+          : { kind, tool, arguments: decided, origin: "client", outOfReach };
       const enforced = await enforce(scope, point, { signal });
       if (enforced.kind !== "allowed")
         throw new FileFault("forbidden", `${tool} was not allowed: ${outOfReach ?? enforced.verdict.reason}`);

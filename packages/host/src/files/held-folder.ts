@@ -11,6 +11,7 @@ import {
   rename,
   rmdir,
   statfs,
+  symlink,
   unlink,
 } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
@@ -96,6 +97,23 @@ export class HeldFolder {
     if (stats.isFile()) return { file, stats };
     await file.close();
     throw new FileFault("conflict", `${path} is no plain file`);
+  }
+
+  /** What a link says that it leads to. */
+  readLink(name: string): Promise<string> {
+    return readlink(this.#at(name));
+  }
+
+  /** Makes a link, where nothing has the name. */
+  makeLink(name: string, target: string): Promise<void> {
+    return symlink(target, this.#at(name));
+  }
+
+  /** Makes a folder, where nothing has the name. */
+  async makeFolder(name: string, mode: number): Promise<void> {
+    await mkdir(this.#at(name));
+    const folder = await open(this.#at(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    await folder.chmod(mode).finally(() => folder.close());
   }
 
   /** The entries, in the order of the file system, as they are read. */

@@ -136,7 +136,7 @@ export class TenantRoom {
 }
 
 /** Throws where a disk has no more free than has to stay. */
-async function expectFree(folder: Pick<HeldFolder, "space">): Promise<void> {
+export async function expectFree(folder: Pick<HeldFolder, "space">): Promise<void> {
   const { free, total } = await folder.space();
   const reserve = Math.min(RESERVE_BYTES, Math.round(total * RESERVE_PART));
   if (free < reserve)

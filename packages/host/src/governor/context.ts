@@ -6,6 +6,7 @@ import type { Subject } from "@reins/supervisor";
 import type { Clients, SessionPort } from "../control/ask-clients.ts";
 import type { ControlContext, Descent } from "../control/scope.ts";
 import type { ToolPins } from "../mcp/tool-pins.ts";
+import type { FileSnapshots } from "../rewind/file-snapshots.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import type { SessionFolders } from "./session-folders.ts";
@@ -62,6 +63,8 @@ export interface GovernorContext extends ControlContext {
   /** The definitions of tools of MCP servers as they were pinned; where it is absent, none are. */
   readonly pins?: ToolPins | undefined;
   readonly preparation?: TurnPreparation | undefined;
+  /** Keeps what files were before Reins changes them. */
+  readonly snapshots?: Pick<FileSnapshots, "change"> | undefined;
   /** Whether the gateway counts what its calls to models use, so that its own word does not count. */
   readonly isMetered?: boolean | undefined;
   /** Carries out what the agent declares; absent where it is not configured for that, and then its text is text. */

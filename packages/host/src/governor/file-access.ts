@@ -7,7 +7,8 @@ import { perform } from "../control/outcome.ts";
 import { refusal } from "../control/verdict.ts";
 import { covers, seenOf } from "./claims.ts";
 import type { GovernedSession, Turn } from "./governed-session.ts";
-import { type LineRange, readText, writeText } from "./text-file.ts";
+import { promptText } from "./prompt-content.ts";
+import { type LineRange, readText, realPlace, writeText } from "./text-file.ts";
 import type { Written } from "./tool-calls.ts";
 
 const READ = "fs/read_text_file";
@@ -31,7 +32,7 @@ export async function serveFile(
   const { path } = access;
   const { roots, realRoots = roots } = session.workspace;
   const waiting = session.within(signal);
-  const serve = async () => {
+  const carryOut = async () => {
     waiting.throwIfAborted();
     const served = await byClient(session, method, membersOf(access), waiting);
     if (served !== undefined) return served;
@@ -40,6 +41,7 @@ export async function serveFile(
       ? writeText(path, access.content, realRoots)
       : readText(path, access.range, realRoots);
   };
+  const serve = () => (access.kind === "write" ? withSnapshot(session, access, carryOut) : carryOut());
   const permit = await takePermit(session, method, access, waiting);
   try {
     if (permit) return await performPermitted(access, permit, serve);
@@ -66,6 +68,24 @@ async function performPermitted<Value>(
     onWritten({ ...written, outcome: "failed" });
     throw error;
   }
+}
+
+/** Writes a file after what it was is kept for the turn; outside of all turns, for what follows the last one. */
+async function withSnapshot<Value>(
+  { context, id, record, turn, lastTurn = "" }: GovernedSession,
+  { path, content }: Extract<Access, { kind: "write" }>,
+  write: () => Promise<Value>,
+): Promise<Value> {
+  const { snapshots, now } = context;
+  if (!snapshots) return write();
+  const prompt = turn?.prompt();
+  const kept = {
+    id: turn?.id ?? `after:${lastTurn}`,
+    at: turn?.started ?? now().toISOString(),
+    prompt: Array.isArray(prompt) ? promptText(prompt) : "",
+  };
+  const place = { tenant: record.tenant, session: id };
+  return snapshots.change(place, kept, { path: await realPlace(path), content }, write);
 }
 
 /** A permit that is used for a file; a write is ended by the call. */

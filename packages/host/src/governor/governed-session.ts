@@ -236,7 +236,8 @@ export class Turn {
   readonly #writing = new Set<Promise<unknown>>();
   readonly #deferred: Promise<string | undefined>[] = [];
   readonly #output: string[] = [];
-  readonly #prompt: () => unknown;
+  /** What went in, without secrets. */
+  readonly prompt: () => unknown;
   #end: AbortController | undefined;
   #over: Error | undefined;
   #input: string | undefined;
@@ -250,15 +251,12 @@ export class Turn {
   #cancelled = false;
   #onCancel: (() => void) | undefined;
 
-  /**
-   * `prompt` gives what went in, without secrets; `costBefore` is what the session had cost when the turn began, as far
-   * as its agent reports it.
-   */
+  /** `costBefore` is what the session had cost when the turn began, as far as its agent reports it. */
   constructor(id: string, started: string, prompt: () => unknown, costBefore = 0) {
     this.id = id;
     this.started = started;
     this.#costAfter = costBefore;
-    this.#prompt = prompt;
+    this.prompt = prompt;
     // There is time for it while the verdict is being written.
     setImmediate(() => this.#inputHash());
   }
@@ -394,7 +392,7 @@ export class Turn {
   }
 
   #inputHash(): string {
-    this.#input ??= blake3Hex(canonicalJson(this.#prompt()));
+    this.#input ??= blake3Hex(canonicalJson(this.prompt()));
     return this.#input;
   }
 

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import type { Channel, JsonObject } from "@reins/acp";
-import type { ToolView } from "@reins/agent";
+import type { ConversationRewind, ToolView } from "@reins/agent";
 import type { AgentEntry, Catalogue, InstalledAgent } from "@reins/agents";
 import { type AgentLaunch, type ModelEndpoint, processChannel } from "@reins/agents";
 import { systemClock } from "@reins/kit";
@@ -25,6 +25,7 @@ import type { ToolPins } from "../mcp/tool-pins.ts";
 import { OwnedCommands, type OwnedCommandsOptions } from "../native/owned-commands.ts";
 import type { NativeSettings } from "../native/start-native.ts";
 import type { Subagents } from "../native/subagents.ts";
+import type { FileSnapshots } from "../rewind/file-snapshots.ts";
 import type { SkillLibrary } from "../skills/skill-library.ts";
 import type { Messaging } from "../turn/messaging.ts";
 import type { TurnOffers } from "../turn/turn-offers.ts";
@@ -66,6 +67,8 @@ export interface AgentHostOptions {
   readonly subagents?: Subagents | undefined;
   /** What agents that declare action graphs speak with. */
   readonly protocol?: Protocol | undefined;
+  /** Keeps what files were before Reins changes them. */
+  readonly snapshots?: FileSnapshots | undefined;
   /** The definitions of tools of MCP servers as they were pinned. */
   readonly pins?: ToolPins | undefined;
   /** Puts mail and constitution before the prompts of a tenant. */
@@ -125,6 +128,8 @@ export interface HostedAgent {
   readonly resumeMethod: "session/resume" | "session/load" | undefined;
   /** Describes the tools that a session may use now, by the agent's id of it; only the native agent can. */
   readonly tools?: ((sessionId: string, signal: AbortSignal) => Promise<ToolView | undefined>) | undefined;
+  /** Takes the conversation of a session back, by the agent's id of it; only the native agent can. */
+  readonly rewind?: ((sessionId: string, rewind: ConversationRewind) => Promise<boolean>) | undefined;
   /** Whether it is used outside of turns, so that it is not idle. */
   readonly isInUse?: (() => boolean) | undefined;
   /** Ends its sessions and every process that it started, and returns the report of that. */
@@ -374,9 +379,9 @@ export class AgentHost {
 
   /** The options of the governor that all agents share. */
   #governing(entry: AgentEntry, start: StartOptions) {
-    const { gateway, pins, preparationFor, cancelGraceMs, onFault } = this.#options;
+    const { gateway, pins, preparationFor, cancelGraceMs, snapshots, onFault } = this.#options;
     return {
-      pins,
+      ...{ pins, snapshots },
       configured: this.serversFor(entry.id, start.principal.tenant),
       isMetered: this.isMetered(entry.id),
       cancelGraceMs,

@@ -30,6 +30,8 @@ import { ToolPins } from "../mcp/tool-pins.ts";
 import { Daemons } from "../native/daemons.ts";
 import { Subagents } from "../native/subagents.ts";
 import { Worktrees } from "../native/worktrees.ts";
+import { FileSnapshots, type SnapshotPlace } from "../rewind/file-snapshots.ts";
+import { Rewinds } from "../rewind/rewind.ts";
 import { renewSessionSeals } from "../sessions/sessions.ts";
 import { SkillLibrary, type SkillSettings } from "../skills/skill-library.ts";
 import { ConstitutionalPreparation } from "../turn/turn-context.ts";
@@ -102,6 +104,8 @@ export class Hosting {
   readonly skills: SkillLibrary;
   /** The files of callers of the API. */
   readonly files: FileService;
+  /** Takes sessions back to before a turn. */
+  readonly rewinds: Rewinds;
   /** The MCP servers that users stored for folders. */
   readonly folderServers: FolderServers;
   /** Has the install of an agent for a principal decided, and runs it. */
@@ -133,6 +137,7 @@ export class Hosting {
       | "offers"
       | "skills"
       | "files"
+      | "rewinds"
       | "folderServers"
       | "governInstall"
       | "commands"
@@ -152,6 +157,7 @@ export class Hosting {
     this.offers = parts.offers;
     this.skills = parts.skills;
     this.files = parts.files;
+    this.rewinds = parts.rewinds;
     this.folderServers = parts.folderServers;
     this.governInstall = parts.governInstall;
     this.commands = parts.commands;
@@ -218,6 +224,9 @@ export class Hosting {
       const setAside = new SetAside(harness.home, onError);
       await setAside.recover();
       const files = new FileService({ access, room, setAside });
+      const { home } = harness;
+      const snapshots = new FileSnapshots({ home, onError });
+      const rewinds = new Rewinds({ home, access, room, snapshots, hub: () => late.promise });
       const folderServers = await FolderServers.open(harness.home);
       const governed: Hosting["governInstall"] = (principal, install, run, waiting) =>
         governInstall({ harness, onError }, principal, install, run, waiting);
@@ -234,7 +243,7 @@ export class Hosting {
         install: (entry, principal) =>
           options.install(entry, (run) => governed(principal, { agent: entry.id }, run)),
         protocol,
-        ...{ catalogue, owner, gateway, pins, userHome, offers, register, skills },
+        ...{ catalogue, owner, gateway, pins, userHome, offers, register, skills, snapshots },
         folders,
         subagents,
         preparationFor: preparations(options, { offers, skills }, onError),
@@ -246,7 +255,10 @@ export class Hosting {
       const log = await openLog(harness, onError);
       opened = log;
       const idleScheduler = (hub: Hub) => new Daemons({ hub, harness, onError });
-      const prune = (before: Date) => runs.prune(before);
+      const prune = async (before: Date) => {
+        await runs.prune(before);
+        await snapshots.prune(async () => true, before);
+      };
       const hub = await Hub.open({
         ...options,
         host,
@@ -259,6 +271,14 @@ export class Hosting {
       });
       opened = hub;
       late.resolve(hub);
+      hub.watch(({ tenant, id: session, ended }) => {
+        if (ended) snapshots.remove({ tenant, session }).catch(onError);
+      });
+      const isOpen = async ({ tenant, session }: SnapshotPlace) => {
+        const record = await hub.sessions.read(session, tenant);
+        return record !== undefined && record.ended === undefined;
+      };
+      snapshots.prune(isOpen).catch(onError);
       await swept;
       await runs.resume();
       const { tenant: own } = harness.identity.local();
@@ -276,6 +296,7 @@ export class Hosting {
           offers,
           skills,
           files,
+          rewinds,
           folderServers,
           commands,
           redact,

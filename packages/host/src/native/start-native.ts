@@ -6,6 +6,9 @@ import {
   type AdvisorOptions,
   allTools,
   type CommandRunner,
+  type ConversationRewind,
+  type ConversationTurn,
+  conversationTurns,
   FileSessionStore,
   type HostServices,
   type KnownModel,
@@ -15,6 +18,7 @@ import {
   type OpenedFile,
   type Price,
   type ProtocolService,
+  type SnapshotService,
   type SubagentService,
   type ToolSearchSettings,
   type ToolView,
@@ -30,6 +34,8 @@ import type { GovernorOptions } from "../governor/context.ts";
 import { Governor } from "../governor/governor.ts";
 import { reachesAll } from "../governor/session-folders.ts";
 import type { Protocol } from "../graph/protocol.ts";
+import type { FileSnapshots } from "../rewind/file-snapshots.ts";
+import type { SessionRecord } from "../sessions/session-record.ts";
 import type { SkillLibrary } from "../skills/skill-library.ts";
 import type { TenantMessaging } from "../turn/messaging.ts";
 import type { TurnOffers } from "../turn/turn-offers.ts";
@@ -92,6 +98,7 @@ export interface NativeOptions {
     | "configured"
     | "pins"
     | "preparation"
+    | "snapshots"
     | "isMetered"
     | "showReplays"
     | "onFault"
@@ -104,6 +111,8 @@ export function startNative(options: NativeOptions): {
   readonly governor: Governor;
   /** Describes the tools that a session may use now, by the agent's id of it. */
   tools(sessionId: string, signal: AbortSignal): Promise<ToolView | undefined>;
+  /** Takes the conversation of a session back, by the agent's id of it; returns whether there was that turn. */
+  rewind(sessionId: string, rewind: ConversationRewind): Promise<boolean>;
   stop(reason: string): Promise<void>;
 } {
   const { harness, entry, principal, environment, offers, subagents, commands, confined, settings } = options;
@@ -160,6 +169,7 @@ export function startNative(options: NativeOptions): {
   };
   const services = nativeServices({
     ...{ messaging, subjectOf, offers, spawn, mayRead },
+    snapshots: rest.snapshots && snapshotsIn(rest.snapshots, tenant, (id) => subjectOf(id)?.session),
     workerOf: (id) => governor.sessionOf(id)?.descent?.worker,
     offersBridge: (id, method) => governor.sessionOf(id)?.clients.whoServes?.(method, {}) !== undefined,
     native: entry.id,
@@ -174,7 +184,7 @@ export function startNative(options: NativeOptions): {
   offers?.declare(entry.id, allTools(services, memory));
   const models = modelsOf(environment, settings);
   const agent = new NativeAgent(theirs, {
-    store: new FileSessionStore(join(home, "homes", tenant, user, principal.id, entry.id)),
+    store: storeOf(home, { tenant, user, principal: principal.id, agent: entry.id }),
     models,
     instructions: (id) => governor.sessionOf(id)?.instructions,
     control: new GovernedControl({
@@ -212,7 +222,26 @@ export function startNative(options: NativeOptions): {
       await agent.close(reason);
       close(new Error(reason));
     });
-  return { governor, tools: (id, signal) => agent.tools(id, signal), stop };
+  return {
+    governor,
+    tools: (id, signal) => agent.tools(id, signal),
+    rewind: (id, rewind) => agent.rewind(id, rewind),
+    stop,
+  };
+}
+
+/** The conversations of a principal with the native agent. */
+function storeOf(
+  home: string,
+  { tenant, user, principal, agent }: Pick<SessionRecord, "tenant" | "user" | "principal" | "agent">,
+): FileSessionStore {
+  return new FileSessionStore(join(home, "homes", tenant, user, principal, agent));
+}
+
+/** The turns of a session of the native agent, also while it is not open. */
+export async function nativeTurns(home: string, record: SessionRecord): Promise<readonly ConversationTurn[]> {
+  const stored = await storeOf(home, record).read(record.agent_session_id);
+  return stored ? conversationTurns(stored.entries) : [];
 }
 
 /** The models of the environment, with what the operator says of them; the environment has the last word. */
@@ -274,6 +303,8 @@ interface NativeServicesOptions {
   readonly protocol?: (nameOf: (sessionId: string) => string) => ProtocolService | undefined;
   /** The skills of folders. */
   readonly skills?: HostServices["skills"] | undefined;
+  /** Keeps what files were before they are changed. */
+  readonly snapshots?: SnapshotService | undefined;
   /** Fetches pages of the web; none are fetched where it is absent. */
   readonly web?: HostServices["web"] | undefined;
   /** Has a child of a session do something; none can where it is absent. */
@@ -282,8 +313,8 @@ interface NativeServicesOptions {
 
 /** Mail, board and subagents, each session in the name of the agent that it acts as, and the tools of its client. */
 function nativeServices(options: NativeServicesOptions): HostServices {
-  const { messaging, subjectOf, offers, native, spawn, mayRead, skills, web, workerOf, offersBridge } =
-    options;
+  const { messaging, subjectOf, offers, native, spawn, mayRead, skills, web } = options;
+  const { workerOf, offersBridge, snapshots } = options;
   const subjectIn = (sessionId: string) => {
     const subject = subjectOf(sessionId);
     if (subject) return subject;
@@ -297,6 +328,7 @@ function nativeServices(options: NativeServicesOptions): HostServices {
     workerOf,
     offersBridge,
     ...(web && { web }),
+    ...(snapshots && { snapshots }),
     ...(protocol && { protocol }),
     ...(skills && { skills }),
     ...(mayRead && { mayRead }),
@@ -312,6 +344,21 @@ function nativeServices(options: NativeServicesOptions): HostServices {
         call: (id, name, input, signal) => offers.call(subjectIn(id).session, name, input, signal),
       },
     }),
+  };
+}
+
+/** Keeps what files were before a session changes them, by the names that its agent has for sessions. */
+function snapshotsIn(
+  snapshots: Pick<FileSnapshots, "change">,
+  tenant: string,
+  nameOf: (sessionId: string) => string | undefined,
+): SnapshotService {
+  return {
+    change: async (id, turn, change, run) => {
+      const session = nameOf(id);
+      if (session === undefined) throw new Error(`there is no session ${id}`);
+      return snapshots.change({ tenant, session }, turn, change, run);
+    },
   };
 }
 

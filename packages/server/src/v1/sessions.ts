@@ -1,16 +1,24 @@
-import { type Connection, connectionOperations, type Session, sessionOperations } from "@reins/api";
-import type { Hosting, SessionRecord } from "@reins/host";
+import {
+  type Connection,
+  connectionOperations,
+  type RewindReport,
+  rewindOperations,
+  type Session,
+  sessionOperations,
+} from "@reins/api";
+import type { Hosting, RewindOutcome, SessionRecord } from "@reins/host";
 import { AutoResetEvent, type SseWriter } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { CurrentConnections } from "../connections/connections.ts";
 import type { ConnectionRecord } from "../connections/tables.ts";
-import { HttpProblem } from "../problems.ts";
+import { callerProblems, HttpProblem } from "../problems.ts";
 import { type AuthorizedCall, eventText, pageOf, type Routes } from "../routes/router.ts";
+import { callerOf } from "./files.ts";
 
 const { listSessions, streamSessions, getSession } = sessionOperations;
 const { listConnections, closeConnection } = connectionOperations;
 
-/** Sessions and connections, read-only. */
+/** Sessions, which can go back to before a turn, and connections. */
 export function sessionRoutes(current: CurrentConnections): Routes {
   return {
     name: "sessions",
@@ -33,6 +41,23 @@ export function sessionRoutes(current: CurrentConnections): Routes {
         if (!session) throw new HttpProblem("not_found", `there is no session ${id}`);
         return session;
       });
+      router.handle(rewindOperations.listTurns, async ({ params: { id }, principal, harness }) => {
+        const { hosting } = await current.open(harness);
+        const caller = { principal, signal: AbortSignal.timeout(TURNS_MS) };
+        const { turns, ...found } = await callerProblems(() => hosting.rewinds.turns(caller, id));
+        return {
+          ...found,
+          turns: turns.map(({ isCut: cut, inEffect: in_effect, ...turn }) => ({ ...turn, in_effect, cut })),
+        };
+      });
+      router.longPoll(rewindOperations.rewindSession, async (call) => {
+        const { hosting } = await current.open(call.harness);
+        const { dry_run: dryRun = false, files = true, force = false, turn, conversation } = call.body;
+        const request = { session: call.params.id, turn, files, conversation, dryRun, force };
+        const caller = callerOf({ ...call, query: {} });
+        const report = await callerProblems(() => hosting.rewinds.rewind(caller, request));
+        return { status: 200, text: JSON.stringify(shownReport(report)) };
+      });
       router.handle(listConnections, async ({ query, principal, harness }) => {
         const connections = await current.open(harness);
         const { items, next } = await pageOf(query.limit, async (limit) => {
@@ -50,6 +75,8 @@ export function sessionRoutes(current: CurrentConnections): Routes {
   };
 }
 
+/** How long the list of turns may take. */
+const TURNS_MS = 30_000;
 /** How long changes are debounced. */
 const GATHER_MS = 200;
 /** A reader that is further behind is disconnected and must list again. */
@@ -167,5 +194,15 @@ function shownConnection(
     created_at,
     last_seen,
     expires_at: expires.toISOString(),
+  };
+}
+
+/** Maps what became of a rewind to the API. */
+function shownReport({ files, conversation, commands, ...report }: RewindOutcome): RewindReport {
+  return {
+    ...report,
+    files: files.map((file) => ({ ...file })),
+    conversation: { ...conversation },
+    commands: [...commands],
   };
 }

@@ -67,6 +67,7 @@ export {
   WirePage,
   wireOperations,
 } from "./metrics.ts";
+export { nodeOperations, type ShownNode } from "./nodes.ts";
 export { openApi } from "./openapi.ts";
 export { type OpenCodePrompt, type OpenCodePromptPart, opencodeOperations } from "./opencode.ts";
 export {

@@ -56,6 +56,17 @@ export const KillReport = named(
     inside: z
       .array(z.string())
       .describe("sessions of agents that have no process of their own: Reins itself ends their turns"),
+    nodes: z
+      .array(
+        z.looseObject({
+          node: z.string(),
+          gone: z.int().describe("processes that are gone there"),
+          left: z.int().describe("processes that are still there"),
+          error: z.string().nullable().describe("why nothing is known of what runs there"),
+        }),
+      )
+      .optional()
+      .describe("what the other nodes of a cluster did, which is in the rest of the report, too"),
     entry: Hash.nullable().describe(
       "the ledger entry; null while Reins is too busy to write it, which it does as soon as it can",
     ),

@@ -10,6 +10,7 @@ import { ledgerOperations } from "./ledger.ts";
 import { boardOperations, mailboxOperations } from "./mailbox.ts";
 import { memoryOperations } from "./memory.ts";
 import { auditOperations, metricsOperations, wireOperations } from "./metrics.ts";
+import { nodeOperations } from "./nodes.ts";
 import { opencodeOperations } from "./opencode.ts";
 import type { Operation } from "./operation.ts";
 import { policyOperations, rosterOperations } from "./policy.ts";
@@ -64,6 +65,7 @@ export const hostOperations: readonly Operation[] = [
 export const operatorOperations: readonly Operation[] = [
   agentsOperations,
   killOperations,
+  nodeOperations,
   metricsOperations,
   wireOperations,
 ].flatMap((group): readonly Operation[] => Object.values(group));

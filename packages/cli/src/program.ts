@@ -63,6 +63,10 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: () => P
     "check and run graphs of actions",
     async () => (await import("./commands/graph/graph.ts")).graphCommand,
   ],
+  node: [
+    "list, show and drain the nodes of a cluster",
+    async () => (await import("./commands/node.ts")).nodeCommand,
+  ],
   roster: [
     "manage the known agents and their trust",
     async () => (await import("./commands/roster.ts")).rosterCommand,

@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { connect } from "@reins/sdk";
+import { type ConversationEvent, connect, InterruptedError, type ReinsClient } from "@reins/sdk";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { PostgresServer, postgresFolder } from "../../store/test/postgres-server.ts";
 import { TestCluster } from "./support/cluster.ts";
@@ -11,6 +11,18 @@ async function startCluster(...names: string[]): Promise<TestCluster> {
   const cluster = await TestCluster.start(server.address(), names);
   onTestFinished(() => cluster.close());
   return cluster;
+}
+
+/** A client of the SDK, by default of the operator through the balancer. */
+async function client(cluster: TestCluster, url = cluster.url, token = cluster.token): Promise<ReinsClient> {
+  const reins = await connect(url, { token });
+  onTestFinished(() => reins.close());
+  return reins;
+}
+
+/** The numbers that an agent counted. */
+function numbersIn(events: readonly ConversationEvent[]): string[] {
+  return events.flatMap((event) => (event.type === "text" ? (/^(\d+) $/.exec(event.text)?.[1] ?? []) : []));
 }
 
 /** The approval that waits, as a node lists it. */
@@ -31,15 +43,10 @@ describe.skipIf(postgresFolder === undefined)("three nodes on one database", { t
 
   it("are one Reins: a prompt through one is asked about through another, and seen through the third", async () => {
     const cluster = await startCluster("a", "b", "c");
-    const { workspace } = cluster.node("a").home;
-    const clients = await Promise.all(
-      ["a", "b", "c"].map((name) => connect(cluster.urlOf(name), { token: cluster.token })),
-    );
-    onTestFinished(async () => {
-      for (const client of clients) await client.close();
-    });
-    const [a, b, c] = clients;
-    if (!a || !b || !c) return;
+    const { workspace } = cluster;
+    const a = await client(cluster, cluster.urlOf("a"));
+    const b = await client(cluster, cluster.urlOf("b"));
+    const c = await client(cluster, cluster.urlOf("c"));
     const session = await a.sessions.create({ agent: "native", cwd: workspace });
     const turn = session.prompt("run `make asked; echo done > made`").result();
     const id = await pending(cluster, "b");
@@ -50,5 +57,87 @@ describe.skipIf(postgresFolder === undefined)("three nodes on one database", { t
     const seen = [];
     for await (const event of followed.history()) seen.push(event.type);
     expect(seen).toContain("tool");
+  });
+
+  it("lose nothing that a client has seen when the one that serves it is killed, and go on through another", async () => {
+    const cluster = await startCluster("a", "b", "c");
+    const reins = await client(cluster);
+    const session = await reins.sessions.create({ agent: "scripted", cwd: cluster.workspace });
+    const owner = await cluster.ownerOf();
+    const seen: ConversationEvent[] = [];
+    const counted = (async () => {
+      for await (const event of session.prompt("count 100000")) {
+        if (event.type !== "end") seen.push(event);
+        if (numbersIn(seen).length === 300) await cluster.kill(owner);
+      }
+    })();
+    await expect(counted).rejects.toBeInstanceOf(InterruptedError);
+    const stored: ConversationEvent[] = [];
+    for await (const event of session.history()) stored.push(event);
+    const numbers = numbersIn(seen);
+    expect(numbers.length).toBeGreaterThanOrEqual(300);
+    expect(numbers).toEqual(numbers.map((_, index) => `${index + 1}`));
+    expect(numbersIn(stored)).toEqual(numbers);
+    expect((await session.prompt("count 3").result()).text).toBe("1 2 3 ");
+    expect(await cluster.ownerOf()).not.toBe(owner);
+    await cluster.restart(owner);
+    expect((await session.prompt("count 4").result()).text).toBe("1 2 3 4 ");
+    const [left] = [...(await cluster.serving()).keys()].filter((name) => name !== owner);
+    expect(await cluster.node(left ?? "").home.run("ledger", "verify")).toMatchObject({ code: 0 });
+  });
+
+  it("hand over when one drains, end what runs wherever it runs, and have one constitution", async () => {
+    const cluster = await startCluster("a", "b", "c");
+    const { home } = cluster.node("a");
+    await home.done("user", "add", "ann", "--tenant", "acme", "--name", "Ann", "--email", "ann@example.com");
+    const made = await home.json(
+      "token",
+      "create",
+      "--user",
+      "ann",
+      "--tenant",
+      "acme",
+      "--agents",
+      "*",
+      "--started",
+      "interactive",
+    );
+    const reins = await client(cluster);
+    const ann = await client(cluster, cluster.url, made.secret);
+    const sessions = [
+      await reins.sessions.create({ agent: "scripted", cwd: cluster.workspace }),
+      await ann.sessions.create({ agent: "scripted" }),
+    ];
+    const owner = await cluster.ownerOf();
+    expect(await cluster.ownerOf("acme")).not.toBe(owner);
+
+    // A turn that runs ends where it began; the next one begins on another node.
+    const [session] = sessions;
+    if (!session) return;
+    const turn = session.prompt("count 1000").result();
+    await home.done("node", "drain", owner);
+    expect((await turn).stopReason).toBe("end_turn");
+    await expect.poll(() => cluster.ownerOf(), { timeout: 30_000 }).not.toBe(owner);
+    expect((await session.prompt("count 3").result()).text).toBe("1 2 3 ");
+    expect(await home.done("node", "list")).toMatch(new RegExp(`${owner}[ *]+draining +0`));
+    await home.done("node", "drain", owner, "--undo");
+
+    const killed = await home.json("kill", "--all");
+    expect(killed.gone.length).toBeGreaterThanOrEqual(2);
+    expect(killed.nodes).toHaveLength(2);
+    expect(killed.nodes.every((node: { error: unknown }) => node.error === null)).toBe(true);
+
+    // The constitution that one node's home gets is in force on all.
+    const serving = await cluster.ownerOf();
+    const other = cluster.nodes.find(({ name }) => name !== serving);
+    const rules = await readFile(join(other?.home.path ?? "", "constitution.yaml"), "utf8");
+    const stricter = rules.replace(
+      /^tool_rules:\n/m,
+      "tool_rules:\n  - { name: no_more, condition: { tool_name_matches: [once] }, verdict: blocked, reason: enough }\n",
+    );
+    expect(stricter).not.toBe(rules);
+    await writeFile(join(other?.home.path ?? "", "constitution.yaml"), stricter);
+    const first = async () => (await cluster.ask("/v1/policy")).body.in_force.rules[0].name;
+    await expect.poll(first, { timeout: 10_000 }).toBe("no_more");
   });
 });

@@ -3,12 +3,14 @@ import type { Hosting, WireTap } from "@reins/host";
 import { type Clock, systemClock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import { tappedHandlers } from "./ahp.ts";
+import type { Cluster } from "./cluster/cluster.ts";
 import type { AnsweredRequest } from "./gateway/application.ts";
 import { Measures } from "./metrics/measures.ts";
 import { metricsRoutes } from "./metrics/metrics-routes.ts";
 import type { Routes } from "./routes/router.ts";
 import { AgentsRoutes } from "./v1/agents.ts";
 import { killRoutes } from "./v1/kill.ts";
+import { nodeRoutes } from "./v1/nodes.ts";
 import type { AgentRegistry } from "./v1/shown-agent.ts";
 import { type Stalls, Watchdog } from "./watchdog/watchdog.ts";
 import { WireRing } from "./wire/wire-ring.ts";
@@ -27,6 +29,8 @@ export interface AdminApiOptions {
   readonly stallFile?: string | undefined;
   /** How long the main thread may be busy without a report; by default two seconds. */
   readonly stallMs?: number | undefined;
+  /** The other nodes, where there are several. */
+  readonly cluster?: Cluster | undefined;
   readonly clock?: Clock;
 }
 
@@ -49,7 +53,8 @@ export class AdminApi {
     this.#agents = new AgentsRoutes(options);
     this.routes = [
       this.#agents,
-      killRoutes(hosting),
+      killRoutes(hosting, options.cluster),
+      nodeRoutes(options.cluster),
       metricsRoutes({ measures: this.#measures, watchdog: this.#watchdog, hosting, version }),
       wireRoutes(this.#wire, this.#requests),
     ];

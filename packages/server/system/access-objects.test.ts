@@ -26,6 +26,8 @@ const NOT_OWNED: Readonly<Record<string, string>> = {
   "POST /v1/memory workspace": "a mark of the caller's own facts",
   "POST /v1/policy/accept tenant": "nothing waits here; the tenant is found as by reload",
   "POST /v1/policy/explain cwd": "an action that is supposed",
+  "GET /v1/nodes/{name} {name}": "a node of the server",
+  "POST /v1/nodes/{name}/drain {name}": "a node of the server",
   "POST /v1/roster session_id": "the name of an agent",
   "PATCH /v1/roster/{agent} session_id": "the name of an agent",
   "POST /v1/runs run_id": "a name that the caller chooses",

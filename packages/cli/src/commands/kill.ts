@@ -5,6 +5,7 @@ import { type KillOrder, killLeftBehind, killSocketIn, requestKill } from "@rein
 import { ApiClient, Unreachable } from "../client/api-client.ts";
 import { CLIENT, CLIENT_CODES, resolveServer } from "../client/connect.ts";
 import { command } from "../command.ts";
+import { readConfiguration } from "../configuration/configuration.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { operatorSocketIn } from "../home.ts";
 import { counted, printableLine } from "../printable.ts";
@@ -45,8 +46,9 @@ table afterwards. Every kill is in the ledger: reins ledger log --quality kill`,
     const server = resolveServer(flags, process.env);
     const json = server.url
       ? await killRemote(ApiClient.at(server), request)
-      : await killLocal(server.home, request);
-    const exitCode = json.left.length === 0 ? EXIT.done : EXIT.failed;
+      : ((await killOnNodes(server.home, request)) ?? (await killLocal(server.home, request)));
+    const isKnown = (json.nodes ?? []).every(({ error }) => error === null);
+    const exitCode = json.left.length === 0 && isKnown ? EXIT.done : EXIT.failed;
     return { json, text: () => describeKill(json), exitCode };
   },
 });
@@ -83,6 +85,16 @@ const TIMEOUT_MS = 60_000;
 function killRemote(client: ApiClient, body: KillRequest): Promise<KillReport> {
   const advice = { not_found: "To see what runs: reins agents list, or the page at /ui/agents" };
   return client.call(killOperations.kill, { body, advice });
+}
+
+/** Has all nodes carry it out, where this Reins is one of several; undefined where it is alone, or does not answer. */
+async function killOnNodes(home: string, request: KillRequest): Promise<KillReport | undefined> {
+  const { node } = await readConfiguration(home).catch(() => ({ node: undefined }));
+  if (!node) return undefined;
+  return killRemote(ApiClient.over(operatorSocketIn(home)), request).catch((error: unknown) => {
+    if (error instanceof Unreachable) return undefined;
+    throw error;
+  });
 }
 
 /**
@@ -137,12 +149,17 @@ function killReport(report: Awaited<ReturnType<typeof killLeftBehind>>, entry: s
 const MOST_LINES = 40;
 
 function describeKill(report: KillReport): string {
-  const { gone, left, sessions, inside, entry, visibility } = report;
+  const { gone, left, sessions, inside, entry, visibility, nodes = [] } = report;
   const lines = [
     `${counted(gone.length, "process", "processes")} gone${left.length > 0 ? `, ${left.length} LEFT` : ""}`,
     ...left.map(({ pid, command }) => `  ! ${pid}  ${printableLine(command)}`),
     ...gone.slice(0, MOST_LINES).map(({ pid, command }) => `    ${pid}  ${printableLine(command)}`),
     ...(gone.length > MOST_LINES ? [`    and ${gone.length - MOST_LINES} more`] : []),
+    ...nodes.map(({ node, gone: there, left: more, error }) =>
+      error === null
+        ? `on ${printableLine(node)}: ${there} gone${more > 0 ? `, ${more} LEFT` : ""}`
+        : `on ${printableLine(node)}: NOT KNOWN, ${printableLine(error)}`,
+    ),
     ...(sessions.length > 0 ? [`${counted(sessions.length, "session")} cut off`] : []),
     ...(inside.length > 0
       ? [`${inside.length} of them have no process of their own: Reins ends their turns itself`]

@@ -9,6 +9,7 @@ import {
   AdminApi,
   type AgentRegistry,
   agentRoutes,
+  type Cluster,
   Gateway,
   type GatewayOptions,
   hostRoutes,
@@ -122,7 +123,7 @@ async function homeSkills(harness: Harness): Promise<SkillLibrary> {
 }
 
 /** The admin API of a home. Loads what it needs on the first request. */
-export function adminApi(home: string, hosting: () => Promise<Hosting>): AdminApi {
+export function adminApi(home: string, hosting: () => Promise<Hosting>, cluster?: Cluster): AdminApi {
   let registry: Promise<AgentRegistry> | undefined;
   const agents = () => {
     registry ??= HomeAgents.open(home);
@@ -134,7 +135,7 @@ export function adminApi(home: string, hosting: () => Promise<Hosting>): AdminAp
   const environment = process.env;
   const stallFile = join(home, "stalls.log");
   return new AdminApi({
-    ...{ hosting, agents, environment, stallFile },
+    ...{ hosting, agents, environment, stallFile, cluster },
     userHome: homedir(),
     version: version(),
   });

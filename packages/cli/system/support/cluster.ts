@@ -3,8 +3,22 @@ import { once } from "node:events";
 import { cp, mkdir, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect as connectTo, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { OperatedHome } from "./operated-home.ts";
 import { listening, type Reins } from "./reins.ts";
+
+/** An agent that counts as far as its prompt says. */
+const SCRIPTED = {
+  id: "scripted",
+  name: "Scripted",
+  support: { level: "supported" },
+  start: {
+    with: "node",
+    file: fileURLToPath(new URL("../../../sdk/system/fixtures/scripted-agent.mjs", import.meta.url)),
+  },
+  tools: "claude-code",
+  enforcement: { level: "asked" },
+};
 
 /** A node: its home, and the process that serves it. */
 export interface RunningNode {
@@ -80,6 +94,7 @@ export class TestCluster {
   readonly #store: string;
   readonly #secret = randomBytes(32).toString("hex");
   #balancer: Balancer | undefined;
+  #workspace = "";
 
   constructor(store: string) {
     this.#store = store;
@@ -90,6 +105,24 @@ export class TestCluster {
     for (const name of names) await cluster.add(name, settings);
     cluster.#balancer = await Balancer.start(() => cluster.nodes.map(({ reins }) => portOf(reins)));
     return cluster;
+  }
+
+  /** The folder of all sessions, which all nodes share. */
+  get workspace(): string {
+    return this.#workspace;
+  }
+
+  /** The names of the nodes that serve, each with its tenants. */
+  async serving(url = this.url): Promise<ReadonlyMap<string, readonly string[]>> {
+    const { body } = await this.ask("/v1/nodes", { url });
+    const nodes: { name: string; state: string; tenants: string[] }[] = body.nodes;
+    return new Map(nodes.flatMap(({ name, state, tenants }) => (state === "gone" ? [] : [[name, tenants]])));
+  }
+
+  /** The node that serves a tenant. */
+  async ownerOf(tenant = "default", url = this.url): Promise<string> {
+    const found = [...(await this.serving(url))].find(([, tenants]) => tenants.includes(tenant));
+    return found?.[0] ?? "";
   }
 
   /** The address of the balancer. */
@@ -113,6 +146,7 @@ export class TestCluster {
     const home = new OperatedHome({ REINS_STORE: this.#store });
     await mkdir(home.path, { mode: 0o700 });
     const [first] = this.nodes;
+    this.#workspace ||= home.workspace;
     if (first) await cp(join(first.home.path, "keys"), join(home.path, "keys"), { recursive: true });
     const lines = [
       "node:",
@@ -122,10 +156,21 @@ export class TestCluster {
       `  labels: { zone: ${name} }`,
       settings,
     ];
-    await writeFile(join(home.path, "reins.yaml"), lines.join("\n"), { mode: 0o600 });
+    const files = {
+      "reins.yaml": lines.join("\n"),
+      "agents.yaml": JSON.stringify({ agents: [SCRIPTED] }),
+      "agent-roster.jsonl": ["native", SCRIPTED.id].map(rosterLine).join(""),
+    };
+    for (const [file, text] of Object.entries(files))
+      await writeFile(join(home.path, file), text, { mode: 0o600 });
     const node = { name, home, reins: await this.#up(home) };
     this.nodes.push(node);
     return node;
+  }
+
+  /** Ends a node, giving it no time for anything. */
+  kill(name: string): Promise<void> {
+    return this.node(name).reins.kill();
   }
 
   async restart(name: string): Promise<void> {
@@ -149,7 +194,7 @@ export class TestCluster {
 
   async #up(home: OperatedHome): Promise<Reins> {
     const environment = { ...home.environment, REINS_TOKEN: this.token };
-    const args = ["up", "--port", "0", "--workspace", home.workspace];
+    const args = ["up", "--port", "0", "--workspace", this.workspace];
     const reins = await listening(args, environment);
     await reins.printed("rules are in force");
     return reins;
@@ -159,6 +204,10 @@ export class TestCluster {
 interface Where {
   readonly url?: string;
   readonly token?: string;
+}
+
+function rosterLine(session_id: string): string {
+  return `${JSON.stringify({ session_id, kind: "agent", state: "live" })}\n`;
 }
 
 function portOf(reins: Reins): number {

@@ -129,11 +129,12 @@ export class GraphRuns {
   /** Continues the durable runs of an earlier process; others have failed with it. */
   async resume(): Promise<void> {
     const hub = await this.#options.hub;
-    this.#unwatch = hub.watch(({ id, tenant, ended }) => {
-      if (ended) this.endRuns([id], tenant);
-    });
+    this.#unwatch = hub.watch(({ id, tenant, ended }) => ended && this.endRuns([id], tenant));
     if (!this.#options.harness.store.node) await this.#orchestrator.resume();
-    hub.tenants.listen(this.#orchestrator);
+    hub.tenants.listen({
+      adopted: (tenant) => this.#orchestrator.resume(tenant),
+      isBusy: (tenant) => this.#orchestrator.underWay.some(({ declared }) => declared.tenant === tenant),
+    });
   }
 
   /** Calls a listener for every change of a run; returns `unsubscribe`. */

@@ -115,18 +115,10 @@ export class RunOrchestrator {
     const left = await this.#unfinished(tenant);
     for (const run of left) this.#options.store.active.set(run.key, run);
     // A process that ended before it wrote the journal of a run began nothing of it.
-    for (const { key, id, declared } of left)
-      await this.#journal.create(key, { tenant: declared.tenant, run: id });
-    if (tenant === undefined) await (this.#durable ?? this.#embedded).resume();
-    else for (const { key } of left) await this.#embedded.continue(key);
-  }
-
-  /** Continues the durable runs of a tenant that this process has come to serve. */
-  adopted = (tenant: string): Promise<void> => this.resume(tenant);
-
-  /** Whether a run of a tenant is under way. */
-  isBusy(tenant: string): boolean {
-    return [...this.#options.store.active.values()].some(({ declared }) => declared.tenant === tenant);
+    for (const { key, id: run, declared } of left)
+      await this.#journal.create(key, { tenant: declared.tenant, run });
+    if (tenant === undefined) return (this.#durable ?? this.#embedded).resume();
+    for (const { key } of left) await this.#embedded.continue(key);
   }
 
   /** Runs a graph that was validated, once it is stored and shown. One that is stored and cannot begin has failed. */
@@ -233,9 +225,8 @@ export class RunOrchestrator {
   async #unfinished(tenant: string | undefined): Promise<readonly GraphRun[]> {
     const durable: GraphRun[] = [];
     for (const run of await this.#options.store.unfinished()) {
-      if (run.graph.isPlan || (tenant !== undefined && run.declared.tenant !== tenant)) continue;
-      if (run.graph.isDurable) durable.push(run);
-      else await this.#interrupted(run);
+      if (run.graph.isPlan || (tenant ?? run.declared.tenant) !== run.declared.tenant) continue;
+      await (run.graph.isDurable ? durable.push(run) : this.#interrupted(run));
     }
     return durable;
   }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Hosting } from "@reins/host";
-import { Repeater, systemClock } from "@reins/kit";
+import { errorMessage, Repeater, systemClock } from "@reins/kit";
 import { change, type KnownNode, nodeTables, type Store, type TenantOwner } from "@reins/store";
 import { DEFAULT_TENANT, type Harness, LOCAL } from "@reins/supervisor";
 import { type Caller, required } from "../access/authenticator.ts";
@@ -197,6 +197,26 @@ export class Cluster {
   /** The same with an upgrade. */
   upgrade(request: TenantRequest, socket: Duplex, head: Buffer): Promise<boolean> {
     return this.#passOn(request, socket, (owner) => this.link.upgrade(owner, request, socket, head));
+  }
+
+  /** Asks every other node that serves; one that does not answer gives its error. */
+  async askOthers(
+    path: string,
+    body: unknown,
+    caller: Caller,
+  ): Promise<readonly { readonly node: string; readonly status: number; readonly body: unknown }[]> {
+    const membership = await required(this.membership);
+    const nodes = (await membership?.nodes()) ?? [];
+    const others = nodes.filter(({ id, claim, state }) => id !== membership?.id && claim !== "" && state);
+    return Promise.all(
+      others.map(async ({ id: node, state }) => {
+        const { address = "" } = state ?? {};
+        const answer = await this.link
+          .ask({ address }, { path, body, caller })
+          .catch((error: unknown) => ({ status: 502, body: errorMessage(error) }));
+        return { node, ...answer };
+      }),
+    );
   }
 
   /** Ends what is still open of a tenant that is served here no more. */

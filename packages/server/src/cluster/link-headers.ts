@@ -7,6 +7,9 @@ export const NODE_CALLER = "reins-node-caller";
 /** How many nodes a request has passed. */
 export const NODE_HOPS = "reins-node-hops";
 
+/** Says that a request is for the node that gets it, whichever serves the tenant of its caller. */
+export const NODE_DIRECT = "reins-node-direct";
+
 const CallerHeader = z.object({
   id: z.string(),
   tenant: z.string().optional(),

@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { once } from "node:events";
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { Agent, createServer, request as requestOver } from "node:https";
 import type { Server } from "node:net";
@@ -10,7 +11,7 @@ import type { Caller } from "../access/authenticator.ts";
 import { httpSettings, liftArrivalTimeout } from "../gateway/listener.ts";
 import type { GatewayLimits, Log } from "../limits.ts";
 import { closeWithProblem, HttpProblem, SECURITY_HEADERS } from "../problems.ts";
-import { hopsOf, NODE_CALLER, NODE_HOPS } from "./link-headers.ts";
+import { hopsOf, NODE_CALLER, NODE_DIRECT, NODE_HOPS } from "./link-headers.ts";
 
 const MOST_HOPS = 3;
 const IDENTITY = "reins-node";
@@ -20,11 +21,13 @@ const PROTOCOL = "TLSv1.2";
 /** How long a connection to another node may take to be made. */
 const CONNECT_MS = 3_000;
 const MOST_IDLE = 256;
+/** How long a node that is asked itself may take to answer. */
+const ASK_MS = 20_000;
 
 /** Headers about one connection, which the next does not get. */
 const OF_CONNECTION: ReadonlySet<string> = new Set([
   ...["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"],
-  ...["http2-settings", "expect", NODE_CALLER, NODE_HOPS],
+  ...["http2-settings", "expect", NODE_CALLER, NODE_DIRECT, NODE_HOPS],
 ]);
 
 /** A request that no connection could be made for: nothing of it was sent. */
@@ -117,6 +120,25 @@ export class NodeLink {
     passed.end();
   }
 
+  /** Asks a node itself, with a body in JSON; gives the status and the body of its answer. */
+  async ask(
+    node: Pick<TenantOwner, "address">,
+    { path, body, caller }: { readonly path: string; readonly body: unknown; readonly caller: Caller },
+  ): Promise<{ readonly status: number; readonly body: unknown }> {
+    const { hostname: host, port } = new URL(`tcp://${node.address}`);
+    const headers = {
+      "content-type": "application/json",
+      [NODE_DIRECT]: "1",
+      [NODE_CALLER]: Buffer.from(JSON.stringify(caller)).toString("base64url"),
+    };
+    const signal = AbortSignal.timeout(ASK_MS);
+    const sent = requestOver({ agent: this.#agent, host, port, path, method: "POST", headers, signal });
+    sent.end(JSON.stringify(body));
+    const [answer]: IncomingMessage[] = await once(sent, "response");
+    const text = await readText(answer);
+    return { status: answer?.statusCode ?? 502, body: text === "" ? undefined : JSON.parse(text) };
+  }
+
   /** Cuts off what a process that is no node any more has still to answer. */
   drop(claim: string): void {
     for (const passed of this.#underWay.get(claim) ?? []) passed.destroy(new Error("the node is gone"));
@@ -195,6 +217,11 @@ function lost(): HttpProblem {
 function sendProblem(response: ServerResponse, { problem, headers }: HttpProblem): void {
   response.writeHead(problem.status, { ...SECURITY_HEADERS, ...headers, "content-type": PROBLEM_TYPE });
   response.end(JSON.stringify(problem));
+}
+
+async function readText(answer: IncomingMessage | undefined): Promise<string> {
+  const pieces = answer ? await answer.toArray() : [];
+  return Buffer.concat(pieces).toString();
 }
 
 function withoutConnection(headers: IncomingHttpHeaders): Record<string, string | string[]> {

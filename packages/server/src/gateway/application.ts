@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { OriginRules } from "@reins/ahp";
 import { PROBLEM_TYPE } from "@reins/api";
 import { rateHeaders } from "@reins/kit";
@@ -5,9 +6,10 @@ import { LOCAL, type Quotas } from "@reins/supervisor";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Caller, RequestAuthenticator } from "../access/authenticator.ts";
 import type { Cluster } from "../cluster/cluster.ts";
+import { NODE_DIRECT } from "../cluster/link-headers.ts";
 import type { GatewayLimits, Log } from "../limits.ts";
 import { frameworkProblem, HttpProblem, httpProblem, setSecurityHeaders } from "../problems.ts";
-import { listenerContextOf } from "./listener.ts";
+import { type ListenerContext, listenerContextOf } from "./listener.ts";
 import { type IncomingBodies, JSON_TYPES, pathOf } from "./request.ts";
 
 export interface ApplicationOptions {
@@ -125,7 +127,7 @@ function enter(
   const authenticated = (caller: Caller | null) => {
     request.caller = caller;
     if (caller) context.unauthenticated?.remove(raw.socket);
-    if (cluster && caller && operation?.node !== "any" && !request.is404)
+    if (cluster && caller && operation?.node !== "any" && !request.is404 && !isDirect(raw, context))
       passOrAdmit(cluster, caller).catch(done);
     else admit(caller);
   };
@@ -148,6 +150,11 @@ function enter(
   const caller = isPublic ? null : authenticator.authenticate(raw, context);
   if (caller instanceof Promise) caller.then(authenticated).catch(done);
   else authenticated(caller);
+}
+
+/** Whether another node wants this one to answer. */
+function isDirect({ headers }: IncomingMessage, { link = false }: ListenerContext): boolean {
+  return link && headers[NODE_DIRECT] !== undefined;
 }
 
 function absent(methods: readonly string[]): HttpProblem {

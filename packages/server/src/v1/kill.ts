@@ -1,28 +1,82 @@
 import { randomUUID } from "node:crypto";
-import { type KillRequest, killOperations } from "@reins/api";
+import { type KillRequest, killOperations, KillReport as ShownReport } from "@reins/api";
 import type { Hosting, Killed, KillOrder } from "@reins/host";
 import { KillReport } from "@reins/host";
 import { actorOf, isOperator } from "@reins/supervisor";
+import { z } from "zod";
 import { required } from "../access/authenticator.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { NODE_DIRECT } from "../cluster/link-headers.ts";
 import { HttpProblem } from "../problems.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
 
+type Report = z.infer<typeof ShownReport>;
 type Call = AuthorizedCall<(typeof killOperations)["kill"]>;
 
 /** The kill switch. */
-export function killRoutes(hosting: () => Promise<Hosting>): Routes {
+export function killRoutes(hosting: () => Promise<Hosting>, cluster?: Cluster): Routes {
   return {
     name: "kill",
     mount(router) {
       router.handle(killOperations.kill, async (call) => {
-        const opened = await required(hosting);
-        const order = orderIn(call);
-        const killed = (await killsOf(opened).kill(order)) ?? (await endedSession(opened, order, call));
-        const { tenant: _, ...report } = KillReport.parse(call.harness.redact(killed.report));
-        return { ...report, entry: killed.entry };
+        const here = () => killHere(hosting, call);
+        // What runs for other tenants, the operator's order ends wherever it runs.
+        const isForAll = cluster && isOperator(call.principal) && !isDirect(call);
+        return isForAll ? killEverywhere(cluster, call, here) : here();
       });
     },
   };
+}
+
+async function killHere(hosting: () => Promise<Hosting>, call: Call): Promise<Report> {
+  const opened = await required(hosting);
+  const order = orderIn(call);
+  const killed = (await killsOf(opened).kill(order)) ?? (await endedSession(opened, order, call));
+  const { tenant: _, ...report } = KillReport.parse(call.harness.redact(killed.report));
+  return { ...report, entry: killed.entry };
+}
+
+/** Has all nodes carry an order out, and adds their reports up. */
+async function killEverywhere(
+  cluster: Cluster,
+  { body, caller }: Call,
+  here: () => Promise<Report>,
+): Promise<Report> {
+  const [own, others] = await Promise.all([
+    here().catch((error: unknown) => error),
+    cluster.askOthers(killOperations.kill.path, body, caller),
+  ]);
+  const reports = others.map(({ node, status, body: answer }) => ({
+    node,
+    status,
+    report: status === 200 ? ShownReport.parse(answer) : undefined,
+    error:
+      status === 200 || status === 404
+        ? null
+        : String(ProblemDetail.safeParse(answer).data?.detail ?? answer),
+  }));
+  const given = own instanceof Error ? [] : [ShownReport.parse(own)];
+  const all = [...given, ...reports.flatMap(({ report }) => report ?? [])];
+  const [first] = all;
+  if (!first) throw own;
+  return {
+    ...first,
+    gone: all.flatMap(({ gone }) => gone),
+    left: all.flatMap(({ left }) => left),
+    sessions: all.flatMap(({ sessions }) => sessions),
+    inside: all.flatMap(({ inside }) => inside),
+    nodes: reports.map(({ node, report, error }) => ({
+      ...{ node, error },
+      gone: report?.gone.length ?? 0,
+      left: report?.left.length ?? 0,
+    })),
+  };
+}
+
+const ProblemDetail = z.looseObject({ detail: z.string() });
+
+function isDirect({ context, request }: Call): boolean {
+  return context.link === true && request.headers[NODE_DIRECT] !== undefined;
 }
 
 function orderIn({ body, principal }: Call): KillOrder {

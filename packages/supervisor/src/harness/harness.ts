@@ -135,7 +135,7 @@ export class Harness {
     const identity = await Identity.open({ store, ledger, clock, redact, origins: options.origins });
     const tenants = async () => (await identity.listTenants()).map(({ id }) => id);
     const policies = await PolicyKeeper.open({
-      ...{ home, ledger, clock, tenants },
+      ...{ home, ledger, clock, tenants, isShared: store.node !== undefined },
       onRoster: (roster) => identity.useRoster(roster),
       ...(files && { files }),
       ...(onPolicy && { onChange: onPolicy }),

@@ -34,6 +34,8 @@ export interface PolicyKeeperOptions {
   readonly clock?: Clock;
   /** The tenants there are now; each gets a policy. By default the one that is always there. */
   readonly tenants?: () => Promise<readonly string[]>;
+  /** Whether other processes write to the ledger: what they put into force is in force here, too. */
+  readonly isShared?: boolean;
   /** How often the files are looked at. */
   readonly everyMs?: number;
   /** Called with every change of status. */
@@ -66,6 +68,8 @@ export class PolicyKeeper {
   readonly inForce: ReadonlyMap<string, Policy> = this.#inForce;
   #roster = Roster.read("");
   #rosterSeen = "";
+  /** The newest constitution in the ledger that was looked at. */
+  #newest: string | undefined;
   readonly #changes = new SerialQueue();
   #cancelTimer: (() => void) | undefined;
   #closed = false;
@@ -109,6 +113,7 @@ export class PolicyKeeper {
     const tenants = (await this.#options.tenants?.()) ?? [DEFAULT_TENANT];
     // The harness's own first: tenants without a constitution of theirs live under it.
     for (const tenant of new Set([DEFAULT_TENANT, ...tenants])) await this.#look(tenant);
+    if (this.#options.isShared) await this.#followOthers();
     for (const tenant of this.#kept.keys()) {
       if (tenant === DEFAULT_TENANT || tenants.includes(tenant)) continue;
       this.#kept.delete(tenant);
@@ -168,12 +173,24 @@ export class PolicyKeeper {
       seen,
     };
     if (!loaded.policy) return this.#keepFault({ ...kept, ...loaded }, before);
-    const same = JSON.stringify(loaded.policy.hashes) === JSON.stringify(kept.policy?.hashes);
-    if (same) return this.#keep(kept);
+    if (isSame(loaded.policy, kept.policy)) return this.#keep(kept);
     const first = kept.policy === undefined;
     if (first || isNoLooser(loaded.policy.file, kept.policy.file))
       return this.#enforce(kept, loaded.policy, SYSTEM);
     this.#keep({ ...kept, waiting: loaded.policy });
+  }
+
+  /** Puts into force what another process has put into force since. */
+  async #followOthers(): Promise<void> {
+    const { ledger } = this.#options;
+    const [newest] = await ledger.read({ tag: "constitution", order: "newest", limit: 1 });
+    if (!newest || newest.entry.cid === this.#newest) return;
+    for (const [tenant, kept] of this.#kept) {
+      const policy = await lastInForce(ledger, tenant, kept.policy);
+      if (policy && !isSame(policy, kept.policy))
+        this.#keep({ ...kept, policy, waiting: isSame(policy, kept.waiting) ? undefined : kept.waiting });
+    }
+    this.#newest = newest.entry.cid;
   }
 
   /** The files of a tenant; one without a constitution of its own lives under that of the harness. */
@@ -231,6 +248,10 @@ export class PolicyKeeper {
     this.#roster = Roster.read(text);
     this.#options.onRoster?.(this.#roster);
   }
+}
+
+function isSame(policy: Policy, other: Policy | undefined): boolean {
+  return JSON.stringify(policy.hashes) === JSON.stringify(other?.hashes);
 }
 
 /** The policy in files, or what is wrong with them; what could not even be read is looked at again. */

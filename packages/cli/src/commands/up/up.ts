@@ -111,7 +111,6 @@ async function serve({ settings, flags, log, tls, store }: PreparedUp): Promise<
   const { home, tokens, runner: haak } = settings;
   const workspace = await sessionWorkspace(home, settings.workspaces, process.cwd());
   const stop = watchForStop({ input: process.env.REINS_STOP_AT_EOF === "1" ? process.stdin : undefined });
-  const admin = adminApi(home, () => opener.hosting());
   const cluster =
     settings.cluster &&
     new Cluster({
@@ -119,6 +118,7 @@ async function serve({ settings, flags, log, tls, store }: PreparedUp): Promise<
       harness: () => opener.harness(),
       membership: () => opener.membership(),
     });
+  const admin = adminApi(home, () => opener.hosting(), cluster);
   // Known once it listens, before the home is opened.
   let address = "";
   // Opens the harness while the server listens already.

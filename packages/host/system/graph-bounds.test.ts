@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { membersOf, withReinsMeta } from "@reins/acp";
@@ -259,4 +259,47 @@ test("hundreds of calls of a slow service are made a few at a time, and all of t
     .toBeDefined();
   expect((await home.get(run_id)).actions.filter(({ status }) => status !== "completed")).toEqual([]);
   expect(most).toBeLessThanOrEqual(8);
+});
+
+test("an action writes what it declares and nothing else, however that is spelled", async () => {
+  const { run, workspace } = await openGraphHome();
+  await mkdir(join(workspace, "src"));
+  await mkdir(join(workspace, "docs"));
+  await symlink(join(workspace, "docs"), join(workspace, "src", "link"));
+  const write = (id: string, path: string, writes: readonly string[]) => ({
+    ...{ id, executor: { type: "tool", target: "write_file" }, input: { path, content: id } },
+    ...{ resources: { writes }, failure_policy: "continue" },
+  });
+  const ended = await run([
+    write("inside", "src/a.txt", ["file:./src/"]),
+    write("named", "b.txt", [`${workspace}/b.txt`]),
+    write("beside", "docs/c.txt", ["src"]),
+    write("above", "src/../d.txt", ["src"]),
+    write("linked", "src/link/e.txt", ["src"]),
+    write("nothing", "src/f.txt", []),
+    command("shell", "echo x > docs/g.txt", { resources: { writes: ["src"] } }),
+    command("reads", "cat src/a.txt", { resources: { writes: [] }, depends_on: ["inside"] }),
+  ]);
+  expect(Object.fromEntries(ended.actions.map(({ id, status }) => [id, status]))).toEqual({
+    ...{ inside: "completed", named: "completed", beside: "blocked", above: "blocked", linked: "blocked" },
+    ...{ nothing: "blocked", shell: "blocked", reads: "completed" },
+  });
+  expect(ended.actions[2]?.status_reason).toBe(
+    `the declaration of the task writes ${join(workspace, "src")}, and not ${join(workspace, "docs", "c.txt")}`,
+  );
+  for (const path of ["docs/c.txt", "d.txt", "docs/e.txt", "src/f.txt", "docs/g.txt"])
+    expect(await textIn(join(workspace, path)), path).toBeUndefined();
+});
+
+test("an action whose writes cannot be seen asks a person where it declares them, and is alone where it does not", async () => {
+  const { start, pending, answer, ended, workspace } = await openGraphHome();
+  await writeFile(join(workspace, "make.mjs"), "");
+  const { run_id } = await start([
+    command("opaque", "node make.mjs", { resources: { writes: ["out"] } }),
+    command("claims", "node make.mjs", { side_effects: ["read"] }),
+  ]);
+  const [asked] = await pending(1);
+  expect(asked?.reason).toBe("the task declares what it writes, and this may write more than can be seen");
+  await answer(asked?.id ?? "", "deny");
+  expect((await ended(run_id)).actions.map(({ status }) => status)).toEqual(["blocked", "completed"]);
 });

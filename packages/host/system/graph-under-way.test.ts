@@ -661,8 +661,7 @@ tool_rules:
 
 test("what was under way in a turn that was cut off has one result for one verdict", async () => {
   const first = await openGraphHome();
-  const slow = (id: string, more: object = {}) =>
-    command(id, `echo ${id} >> done.txt; sleep 30`, { resources: { writes: [id] }, ...more });
+  const slow = (id: string, more: object = {}) => command(id, `echo ${id} >> done.txt; sleep 30`, more);
   const { run_id, session_id } = await first.start(
     [slow("once", { failure_policy: "continue" }), command("after", "true", { depends_on: ["once"] })],
     {},
@@ -733,7 +732,10 @@ describe("a part of an action that waits for a person", () => {
     await writeFile(join(first.workspace, "old.txt"), "x");
     const { run_id } = await first.start(
       [
-        { id: "release", executor: { type: "pipeline", target: "release" }, resources: { writes: ["a"] } },
+        {
+          ...{ id: "release", executor: { type: "pipeline", target: "release" } },
+          resources: { writes: ["done.txt", "old.txt"] },
+        },
         service("move", "x", { input: { method: "POST", path: "x" }, resources: { writes: ["b"] } }),
       ],
       {},

@@ -232,7 +232,7 @@ describe("native, on an action of a durable run, after a kill", { timeout: 180_0
 });
 
 /** A server whose stub agents do what a prompt says, line by line, and a run of one of them that may be tried thrice. */
-async function runStub(lines: (file: string) => readonly string[], persist: boolean) {
+async function runStub(lines: (file: string) => readonly string[], persist: boolean, more: object = {}) {
   const base = await realpath(await mkdtemp(join(tmpdir(), "children-")));
   onTestFinished(() => rm(base, { recursive: true, force: true }));
   const server = await ServerProcess.start({ base, rules: RULES, agents: ["stub"] });
@@ -246,6 +246,7 @@ async function runStub(lines: (file: string) => readonly string[], persist: bool
   const action = {
     ...{ id: "do", executor: { type: "agent", target: "stub" }, prompt_ref: "md:do" },
     failure_policy: { on_failure: "retry", max_attempts: 3, backoff_ms: 1_000 },
+    ...more,
   };
   const declaration = {
     ...{ type: "agent.protocol", version: "1", intent: "execute", persist },
@@ -309,3 +310,12 @@ describe.each([false, true])(
     });
   },
 );
+
+test("an agent writes what its action declares and nothing else", { timeout: 120_000 }, async () => {
+  const { ended, effects } = await runStub((file) => [`write ${file}`, `write ${file}.other`], false, {
+    resources: { writes: [`./${EFFECTS}`] },
+  });
+  const action = await ended();
+  expect(action).toMatchObject({ status: "completed", attempts: 1, result_summary: "yesno" });
+  expect(await effects()).toEqual(["done"]);
+});

@@ -54,13 +54,12 @@ const append = (id: string, more: object = {}) => ({
   id,
   executor: { type: "tool", target: "run_command" },
   input: { command: `echo ${id} >> done.txt` },
-  resources: { writes: [id] },
   ...more,
 });
 
-const linesIn = async (folder: string) =>
+const linesIn = async (folder: string, file = "done.txt") =>
   (await import("node:fs/promises"))
-    .readFile(join(folder, "done.txt"), "utf8")
+    .readFile(join(folder, file), "utf8")
     .then((text) => text.trim().split("\n"))
     .catch(() => []);
 
@@ -137,14 +136,19 @@ describe("a durable run", LONG, () => {
     const first = await start(base);
     const slow = (id: string, more: object = {}) => ({
       ...append(id, more),
-      input: { command: `echo ${id} >> done.txt; sleep 5` },
+      // Each writes a file of its own, so that they are under way together.
+      input: { command: `echo ${id} >> ${id}.txt; sleep 5` },
+      resources: { writes: [`${id}.txt`] },
     });
+    const ids = ["plain", "retried", "safe"];
+    const lines = async ({ workspace }: typeof first.server) =>
+      (await Promise.all(ids.map((id) => linesIn(workspace, `${id}.txt`)))).flat();
     const { run_id } = await first.post([
       slow("plain", { failure_policy: "continue" }),
       slow("safe", { idempotency: "safe", failure_policy: "continue" }),
       slow("retried", { idempotency: "safe", failure_policy: "retry" }),
     ]);
-    await expect.poll(async () => (await linesIn(first.server.workspace)).length).toBe(3);
+    await expect.poll(() => lines(first.server)).toEqual(ids);
     await first.server.kill();
     const second = await start(base);
     await expect.poll(async () => (await second.graph(run_id)).status).toBe("failed");
@@ -155,7 +159,7 @@ describe("a durable run", LONG, () => {
         status_reason: expect.stringMatching(/outcome is unknown/),
         attempts: 1,
       });
-    expect((await linesIn(second.server.workspace)).toSorted()).toEqual(["plain", "retried", "safe"]);
+    expect(await lines(second.server)).toEqual(ids);
   });
 
   test("is decided about after it failed, and continues where it was", async () => {

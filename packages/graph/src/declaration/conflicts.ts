@@ -1,13 +1,78 @@
 import type { Graph, GraphAction } from "./graph.ts";
 import { ProtocolError } from "./protocol-error.ts";
 
-/** Whether two lists of written resources have one in common: equal, one within the other, or the whole workspace. */
+/** The whole workspace, and everything else that a declaration may mean. */
+const EVERYTHING = "*";
+const PATTERN = /[*?[\]{}]/;
+
+/**
+ * The path that a resource names, as it is written there: `file:` and `repo://current` are left out, and of a pattern what
+ * is before it. `undefined` for what may be anything.
+ */
+export function pathOfResource(resource: string): string | undefined {
+  const [, scheme, rest = ""] = /^(file|repo):(.*)$/is.exec(resource.trim()) ?? [];
+  const path = scheme === undefined ? resource.trim() : pathInAddress(scheme.toLowerCase(), rest);
+  const parts = path?.replaceAll("\\", "/").split("/") ?? [];
+  const pattern = parts.findIndex((part) => PATTERN.test(part));
+  const plain = (pattern < 0 ? parts : parts.slice(0, pattern)).join("/");
+  return plain === "" || plain.startsWith("~") ? undefined : plain;
+}
+
+function pathInAddress(scheme: string, rest: string): string | undefined {
+  const [, authority, below] = /^\/\/([^/]*)(.*)$/s.exec(rest) ?? [];
+  if (authority === undefined) return rest;
+  const own = scheme === "repo" ? "current" : "localhost";
+  if (authority !== "" && authority.toLowerCase() !== own) return undefined;
+  try {
+    return decodeURIComponent(scheme === "repo" ? (below ?? "").slice(1) : (below ?? ""));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The one spelling of a resource for the schedule: a path in the workspace, or `*` where it may be anything. Two that differ
+ * by case or by the form of their letters alone count as one, as for some file systems they are.
+ */
+export function canonicalResource(resource: string, root?: string): string {
+  const path = pathOfResource(resource);
+  if (path === undefined) return EVERYTHING;
+  const isAbsolute = path.startsWith("/") || /^[a-z]:\//i.test(path);
+  const parts = stepsOf(folded(path));
+  if (!isAbsolute) return parts?.join("/") || EVERYTHING;
+  const above = root === undefined ? undefined : stepsOf(folded(root.replaceAll("\\", "/")));
+  if (!parts || !above || above.some((part, index) => parts[index] !== part)) return EVERYTHING;
+  return parts.slice(above.length).join("/") || EVERYTHING;
+}
+
+function folded(text: string): string {
+  return text.normalize("NFKC").toUpperCase().toLowerCase().normalize("NFC");
+}
+
+/** The steps of a path without `.` and `..`; `undefined` for one that leads above where it begins. */
+function stepsOf(path: string): readonly string[] | undefined {
+  const steps: string[] = [];
+  for (const part of path.split("/")) {
+    if (part === "" || part === ".") continue;
+    if (part !== "..") steps.push(part);
+    else if (steps.pop() === undefined) return undefined;
+  }
+  return steps;
+}
+
+/** Whether two lists of written resources, each in its one spelling, have one in common: equal, one within the other, or the whole workspace. */
 export function writesConflict(one: readonly string[], two: readonly string[]): boolean {
   return one.some((first) => two.some((second) => overlap(first, second)));
 }
 
 function overlap(one: string, two: string): boolean {
-  return one === "*" || two === "*" || one === two || two.startsWith(`${one}/`) || one.startsWith(`${two}/`);
+  return (
+    one === EVERYTHING ||
+    two === EVERYTHING ||
+    one === two ||
+    two.startsWith(`${one}/`) ||
+    one.startsWith(`${two}/`)
+  );
 }
 
 /**

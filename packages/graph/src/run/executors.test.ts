@@ -72,16 +72,28 @@ describe("The executor of an action", () => {
 });
 
 describe("What an action writes", () => {
-  it.each([
-    [{ resources: { writes: ["src"] } }, "run_command", ["src"]],
-    [{ resources: { writes: [] } }, "run_command", []],
-    [{}, "run_command", ["*"]],
-    [{}, "reviewer", ["*"]],
-    [{}, "read_file", []],
-    [{ side_effects: ["read"] }, "run_command", []],
-    [{ side_effects: ["read", "send"] }, "run_command", ["*"]],
-  ])("is what it declares, else the whole workspace unless it only reads: %j by %s", (more, name, writes) => {
-    const [action] = graphOf([{ id: "a", ...more }]).actions;
-    expect(writesOf(action!, EXECUTORS.find((one) => one.name === name)!)).toEqual(writes);
+  const known = (name: string, more: Partial<Executor> = {}) => ({
+    ...EXECUTORS.find((one) => one.name === name)!,
+    ...more,
   });
+  const bound = { bindsWrites: true };
+
+  it.each([
+    [{ resources: { writes: ["./src/"] } }, known("run_command", bound), ["src"]],
+    [{ resources: { writes: [] } }, known("run_command", bound), []],
+    [{ resources: { writes: ["src"] } }, known("run_command"), ["*"]],
+    [{ resources: { writes: [] } }, known("run_command"), ["*"]],
+    [{ resources: { writes: ["src"] } }, known("read_file"), []],
+    [{}, known("run_command", bound), ["*"]],
+    [{}, known("reviewer", bound), ["*"]],
+    [{}, known("read_file"), []],
+    [{ side_effects: ["read"] }, known("run_command", bound), ["*"]],
+    [{ side_effects: ["none"] }, known("run_command"), ["*"]],
+  ])(
+    "is what its executor is kept to, else the whole workspace unless it only reads: %j",
+    (more, executor, writes) => {
+      const [action] = graphOf([{ id: "a", ...more }]).actions;
+      expect(writesOf(action!, executor, "/ws")).toEqual(writes);
+    },
+  );
 });

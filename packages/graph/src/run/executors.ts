@@ -1,3 +1,4 @@
+import { canonicalResource } from "../declaration/conflicts.ts";
 import type { ExecutorType } from "../declaration/grammar.ts";
 import type { GraphAction } from "../declaration/graph.ts";
 import { ProtocolError } from "../declaration/protocol-error.ts";
@@ -15,6 +16,8 @@ export interface Executor {
   readonly cost?: number;
   /** Whether it changes nothing. */
   readonly isReadOnly?: boolean;
+  /** Whether what an action declares to write keeps it from writing anything else in the workspace. */
+  readonly bindsWrites?: boolean;
 }
 
 /** The registry as a model is shown it. */
@@ -61,13 +64,16 @@ function matchesOf({ capabilities }: Executor, wanted: readonly string[]): numbe
   return wanted.filter((one) => capabilities.some((has) => has === one || has.startsWith(`${one}.`))).length;
 }
 
-/** What an action writes: what it declares, else the whole workspace unless its executor changes nothing. */
+/**
+ * What an action writes, in the one spelling of each resource: what it declares where its executor is kept to that, else the
+ * whole workspace, unless its executor changes nothing. What a declaration says of side effects is a claim.
+ */
 export function writesOf(
-  { writes, sideEffects }: Pick<GraphAction, "writes" | "sideEffects">,
-  executor: Executor,
+  { writes }: Pick<GraphAction, "writes">,
+  { isReadOnly, bindsWrites }: Executor,
+  root?: string,
 ): readonly string[] {
-  if (writes) return writes;
-  const isReading =
-    sideEffects.length > 0 && sideEffects.every((effect) => effect === "read" || effect === "none");
-  return executor.isReadOnly || isReading ? [] : ["*"];
+  if (isReadOnly) return [];
+  if (!writes || !bindsWrites) return ["*"];
+  return [...new Set(writes.map((resource) => canonicalResource(resource, root)))];
 }

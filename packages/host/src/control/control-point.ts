@@ -10,8 +10,8 @@ import type {
   Subject,
 } from "@reins/supervisor";
 import type { ModelCallPoint, PromptPoint } from "./model-call.ts";
-import { beyondScope, unseenChange } from "./mutation-scope.ts";
-import { delegationLimits, type SubjectScope } from "./scope.ts";
+import { beyondDeclared, beyondScope, commonWrites, unseenChange, unseenWrite } from "./mutation-scope.ts";
+import { type Descent, delegationLimits, type SubjectScope } from "./scope.ts";
 
 /** The payload of AHP's `pre_action` and `post_action`, which the protocol leaves open. */
 export interface ActionPayload {
@@ -52,7 +52,8 @@ interface GraphOrigin {
 }
 
 /** What the decision about an action of a graph takes beside its payload. */
-type GraphAction = Pick<RequestContext, "commits"> & { readonly mustAsk?: string | undefined };
+type GraphAction = Pick<RequestContext, "commits"> &
+  Pick<Descent, "mayWrite"> & { readonly mustAsk?: string | undefined };
 
 /** A place where an effect can arrive. All of them pass through `enforce`. */
 export type ControlPoint =
@@ -256,21 +257,23 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
   const beyond = "outOfReach" in point ? point.outOfReach : undefined;
   const limited = scope.descent && delegationLimits(scope, scope.descent, traits);
   const workspace = tools === "agent" ? scope.workspace : scope.served;
-  const limit = origin === "agent" ? scope.mutationScope : undefined;
+  const isActing = origin === "agent" && ACTIONS.has(event_type);
+  const limit = isActing ? scope.mutationScope : undefined;
+  const above = isActing ? scope.descent?.mayWrite : undefined;
+  const mayWrite = commonWrites("mayWrite" in point ? point.mayWrite : undefined, above);
   const bounds = (event: ControlEvent, action: DecisionInput["action"]) =>
     limited?.bounds(event, action.tool) ??
-    (limit && ACTIONS.has(event.event_type)
-      ? beyondScope(limit, action, workspace.realRoots?.[0] ?? workspace.cwd)
-      : undefined);
+    (limit && beyondScope(limit, action, workspace.realRoots?.[0] ?? workspace.cwd)) ??
+    (mayWrite && beyondDeclared(mayWrite, action));
   const own = context.enforcementOf?.(toolOf(point)) ?? context.enforcement ?? "performed";
   const enforcement = level === "agent" ? own : level;
   const insists = insistedOn(point);
-  const confinedTo = enforcement === "confined" ? workspace.roots : undefined;
   const repeats = event_type === "pre_action" && origin === "agent" ? scope.descent?.repeats : undefined;
   const mustAsk = (action: DecisionInput["action"]) =>
     insists ??
     repeats?.(action) ??
-    (limit && ACTIONS.has(event_type) ? unseenChange(limit, action, confinedTo) : undefined);
+    (limit && unseenChange(limit, action, enforcement === "confined" ? workspace.roots : undefined)) ??
+    (mayWrite && unseenWrite(action));
   const { subject: acting, forbidden } = lookUpSubject(scope, enforcement, origin, mode);
   const subject = point.kind === "graph_action" ? inGraph(acting, point.payload.graph) : acting;
   return {
@@ -288,9 +291,9 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
       turn: scope.turn?.id,
       ...(scope.turn?.promptedBy !== subject.user && { askedBy: scope.turn?.promptedBy }),
       confirm: () => confirmRights(scope, enforcement, origin),
-      ...((limited || limit) && { bounds }),
+      ...((limited || limit || mayWrite) && { bounds }),
       ...(beyond !== undefined && { bounds: () => beyond }),
-      ...((limit || insists !== undefined || repeats) && { mustAsk }),
+      ...((limit || mayWrite || insists !== undefined || repeats) && { mustAsk }),
       ...(point.kind === "graph_action" && { commits: point.commits }),
       ...("reserves" in point && { reserves: point.reserves }),
     },

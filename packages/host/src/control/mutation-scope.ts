@@ -1,4 +1,4 @@
-import { isAbsolute, relative } from "node:path";
+import { isAbsolute, relative, sep } from "node:path";
 import type { DecisionInput } from "@reins/supervisor";
 
 /** How far a session may change things, from the strictest. */
@@ -57,6 +57,37 @@ export function unseenChange(
   const isSeen = !opaque && !effects.some((effect) => effect.kind === "exec" && effect.opaque);
   if (isSeen || (confinedTo && (scope === "apply_workspace" || confinedTo.length === 1))) return undefined;
   return refusal(scope, "it may change more than can be seen from here");
+}
+
+/** Why an action writes what its task does not declare. The paths are real ones. */
+export function beyondDeclared(mayWrite: readonly string[], { effects }: Action): string | undefined {
+  const other = effects.find(
+    (effect) => effect.kind === "write" && !mayWrite.some((path) => holds(path, effect.path)),
+  );
+  if (other?.kind !== "write") return undefined;
+  return `the declaration of the task writes ${mayWrite.join(", ") || "nothing"}, and not ${other.path}`;
+}
+
+/** Why a person has to decide about an action of a task that declares what it writes, where that cannot be seen. */
+export function unseenWrite({ effects, opaque }: Pick<Action, "effects" | "opaque">): string | undefined {
+  if (!opaque && !effects.some((effect) => effect.kind === "exec" && effect.opaque)) return undefined;
+  return "the task declares what it writes, and this may write more than can be seen";
+}
+
+/** What two lists of files and folders have in common; `undefined` stands for everything. */
+export function commonWrites(
+  one: readonly string[] | undefined,
+  other: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (!one || !other) return one ?? other;
+  const within = (some: readonly string[], all: readonly string[]) =>
+    some.filter((path) => all.some((folder) => holds(folder, path)));
+  return [...new Set([...within(one, other), ...within(other, one)])];
+}
+
+function holds(folder: string, path: string): boolean {
+  const below = relative(folder, path);
+  return below !== ".." && !below.startsWith(`..${sep}`) && !isAbsolute(below);
 }
 
 function refusal(scope: MutationScope, why: string): string {

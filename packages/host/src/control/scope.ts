@@ -45,6 +45,8 @@ export interface Descent {
   readonly tools?: readonly string[] | undefined;
   /** How far it may change things; as far as rules allow when absent. */
   readonly mutationScope?: MutationScope | undefined;
+  /** The only files and folders it may write, as real paths; as the rest allows when absent. */
+  readonly mayWrite?: readonly string[] | undefined;
   readonly allowance: Allowance;
   /** The durable run that goes on with it after a restart, and the key of its session, which that run has stored. */
   readonly run?: string | undefined;

@@ -40,6 +40,8 @@ export function agentExecutors(subagents: Subagents, agents: readonly AgentEntry
     canExecute: true,
     audience: ["model", "user"],
     usesTokens: true,
+    // One that acts without being asked is seen afterwards alone.
+    bindsWrites: entry.builtIn === true || entry.enforcement.level === "asked",
     // The native agent starts fastest.
     cost: entry.id === NATIVE_AGENT ? 0 : 1,
     ruleName: "spawn_subagent",
@@ -57,7 +59,7 @@ export function boundedTurn(subagents: Subagents, tools: readonly RunExecutor[])
     type: "tool",
     description: `Does what the prompt says with ${names.join(", ")}.`,
     capabilities: tools.flatMap(({ capabilities }) => capabilities),
-    ...{ isReadOnly, isIdempotent: isReadOnly, ruleName: "spawn_subagent" },
+    ...{ isReadOnly, isIdempotent: isReadOnly, bindsWrites: true, ruleName: "spawn_subagent" },
     audience: ["model", "user"],
     usesTokens: true,
     check: () => undefined,
@@ -181,7 +183,7 @@ function planTask(
 /** Has a child of the session do a task; its output is what it said. */
 async function runTask(
   subagents: Subagents,
-  { place, waits }: ActionCall,
+  { place, waits, mayWrite }: ActionCall,
   asked: z.infer<typeof AllowedTask>,
   signal: AbortSignal,
   { onSession, child }: { readonly onSession?: (session: string) => void; readonly child?: ChildOfRun } = {},
@@ -207,6 +209,7 @@ async function runTask(
     principal: place.principal,
     agent: agentOf(place),
     fallback: NATIVE_AGENT,
+    mayWrite,
   };
   const limit = AbortSignal.any([signal, time.signal]);
   let usage: ChildUsage | undefined;

@@ -35,6 +35,8 @@ export interface ActionCall {
   readonly canceled: AbortSignal;
   /** The name of its card for clients. */
   readonly call: string;
+  /** The only files and folders that it may write, as real paths: what it declares, if it does. */
+  readonly mayWrite: readonly string[] | undefined;
   /** What agents left of which this action depends, and what else its executor is given of the work before it. */
   readonly background: Pick<Assignment, "handoffs" | "withheld" | "notes">;
   /** Waits; a restart does not start it anew. */

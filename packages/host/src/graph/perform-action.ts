@@ -196,6 +196,8 @@ class ActionAttempt {
     return {
       kind: "graph_action",
       tools: planned.tools,
+      // What an agent does is decided in its own session.
+      mayWrite: executor.type === "tool" && !executor.usesTokens ? call.mayWrite : undefined,
       payload: {
         tool_name: planned.tool,
         arguments: planned.arguments,

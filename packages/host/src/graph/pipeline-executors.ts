@@ -30,6 +30,10 @@ export function pipelineExecutors(
     ...{ name, type: "pipeline", description, ruleName: "graph/pipeline" },
     capabilities: [name, "pipeline", ...capabilities],
     hasParts: true,
+    bindsWrites: steps.every(({ tool }) => {
+      const executor = tools.find(({ name: known }) => known === tool);
+      return executor?.isReadOnly === true || executor?.bindsWrites === true;
+    }),
     check: () => undefined,
     async plan(call) {
       return {
@@ -113,10 +117,11 @@ async function decideAndPerform<Performed extends PerformedAction>(
   signal: AbortSignal,
   begin: () => Promise<boolean>,
 ): Promise<Performed | PerformedAction> {
-  const { action, place, run } = call;
+  const { action, place, run, mayWrite } = call;
   const point: ControlPoint = {
     kind: "graph_action",
     tools: planned.tools,
+    mayWrite: executor.startsWith("tool:") ? mayWrite : undefined,
     payload: {
       tool_name: planned.tool,
       arguments: planned.arguments,

@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { realpath } from "node:fs/promises";
+import { basename, dirname, join, resolve as resolvePath } from "node:path";
 import {
   type ActionState,
   type AttemptRequest,
@@ -7,6 +9,7 @@ import {
   type Handoff,
   mayHandOver,
   ProtocolError,
+  pathOfResource,
   type Reference,
   type RunScope,
   readReference,
@@ -141,6 +144,7 @@ export class ActionPreparation {
       executor,
       call: {
         ...{ run: run.id, action, place, prompt, context, key, takeShare, canceled, untilRoom },
+        mayWrite: await writable(action, executor, place),
         effectKey: `${run.key}/${action.id}/${iteration}`,
         input: isRecord(resolved) ? resolved : undefined,
         // No id has a slash: an attempt never has the name of a step of another one.
@@ -168,7 +172,31 @@ export class ActionPreparation {
 
 function writesIn(registry: ExecutorRegistry, action: GraphAction, place: RunPlace): readonly string[] {
   const executor = executorIn(registry, action, place);
-  return executor ? writesOf(action, executor) : ["*"];
+  return executor ? writesOf(action, executor, place.workspace.cwd) : ["*"];
+}
+
+/** What an action may write as real paths, where it declares that and is kept to it; `undefined` where that may be anything. */
+async function writable(
+  { writes }: GraphAction,
+  { bindsWrites }: RunExecutor,
+  { workspace }: RunPlace,
+): Promise<readonly string[] | undefined> {
+  if (!writes || !bindsWrites) return undefined;
+  const paths = await Promise.all(
+    writes.map(async (resource) => {
+      const path = pathOfResource(resource);
+      return path === undefined ? undefined : realPathOf(resolvePath(workspace.cwd, path));
+    }),
+  );
+  return paths.includes(undefined) ? undefined : paths.filter((path) => path !== undefined);
+}
+
+/** A path with its links followed, as far as it is there. */
+async function realPathOf(path: string): Promise<string> {
+  const real = await realpath(path).catch(() => undefined);
+  if (real !== undefined) return real;
+  const folder = dirname(path);
+  return folder === path ? path : join(await realPathOf(folder), basename(path));
 }
 
 /** The executor of an action; `undefined` where none fits any more. */

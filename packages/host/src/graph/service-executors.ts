@@ -55,6 +55,8 @@ export function serviceExecutors(
   return Object.entries(services).map(([name, service]) => {
     const executor: RunExecutor = {
       ...{ name, type: "service", description: service.description, ruleName: "graph/service" },
+      // It writes elsewhere: nothing of the workspace.
+      bindsWrites: true,
       capabilities: [name, "service", "http", ...(service.capabilities ?? [])],
       isIdempotent: service.idempotent ?? methodsOf(service).every((method) => method === "GET"),
       hasParts: true,

@@ -115,6 +115,7 @@ function executorOf(tool: Tool, context: SharedToolContext): RunExecutor {
   return {
     ...{ name, type: "tool", description, isReadOnly, capabilities: CAPABILITIES[name] ?? [kind] },
     isIdempotent: isReadOnly || IDEMPOTENT.has(name),
+    bindsWrites: true,
     check: (input) => void tool.call(input),
     async plan({ input = {} }) {
       const call = tool.call(input);

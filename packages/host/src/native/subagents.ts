@@ -4,7 +4,7 @@ import type { AgentEntry, Catalogue } from "@reins/agents";
 import { errorMessage } from "@reins/kit";
 import type { PlacedEntry } from "@reins/ledger";
 import { type Harness, type Principal, sessionKey } from "@reins/supervisor";
-import { stricterScope } from "../control/mutation-scope.ts";
+import { commonWrites, stricterScope } from "../control/mutation-scope.ts";
 import type { Allowance, Descent, SubjectScope } from "../control/scope.ts";
 import { holds } from "../governor/session-folders.ts";
 import type { Hub } from "../hub/hub.ts";
@@ -44,6 +44,8 @@ export interface Parent {
   readonly agent: string;
   /** The agent that does it unless another is asked for. */
   readonly fallback: string;
+  /** The only files and folders that it has written, as real paths. */
+  readonly mayWrite?: readonly string[] | undefined;
 }
 
 /** A child of a run, which may have had others for the same. */
@@ -115,6 +117,7 @@ export class Subagents {
       return await this.#inPlace(parent, afterAttempts(task, before), signal, async (placed, worktree) => {
         const descent = {
           ...descentOf(session, session_token, placed, worktree),
+          mayWrite: commonWrites(parent.mayWrite, session.descent?.mayWrite),
           ...{ run: ofRun?.run, key: ofRun?.key },
           repeats: repeats(before, harness.redact, IN_EARLIER_ATTEMPT),
         };

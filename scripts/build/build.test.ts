@@ -1,4 +1,6 @@
+import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -158,6 +160,39 @@ describe("vendorPrivate", () => {
     const folder = await folderWith({ "packages/sdk/dist/src/index.js": 'import "@reins/kit/secret";' });
     await expect(vendorPrivate(folder, library, [kit])).rejects.toThrow("@reins/kit has no export ./secret");
   });
+});
+
+it("continuous integration waits for as long as the budgets of the tests last", async () => {
+  const budgets: Record<string, number> = JSON.parse(await readFile(join(root, "test-budgets.json"), "utf8"));
+  const workflow = await readFile(join(root, ".github/workflows/ci.yml"), "utf8");
+  const minutes = Number(/^ {2}test:.*?timeout-minutes: (\d+)/ms.exec(workflow)?.[1]);
+  const seconds = Object.values(budgets).reduce((sum, one) => sum + one, 0);
+  expect(minutes).toBeGreaterThan(seconds / 60 + 15);
+});
+
+it("the container has a sandbox, runs as a user without rights, and looks at its health", async () => {
+  const last = (await readFile(join(root, "Containerfile"), "utf8")).split(/^FROM /m).at(-1) ?? "";
+  expect(last).toMatch(/apt-get install [^&]*\bbubblewrap\b/);
+  expect(/^USER (\S+)$/m.exec(last)?.[1]).toBe("node");
+  expect(last.indexOf("\nUSER ")).toBeLessThan(last.indexOf("\nENTRYPOINT "));
+  expect(last.slice(last.indexOf("\nUSER ") + 1)).not.toMatch(/^(RUN|USER root)/m);
+  const check: string[] = JSON.parse(/^HEALTHCHECK [^[]*CMD (\[[^\n]*\])$/m.exec(last)?.[1] ?? "[]");
+  let status = 200;
+  const server = createServer((request, response) =>
+    response.writeHead(request.url === "/v1/health" ? status : 404).end("{}"),
+  );
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = Object(server.address());
+  const [program = "", ...args] = check.map((word) => word.replace(":18789/", `:${port}/`));
+  const examined = () =>
+    new Promise((resolve) => execFile(program, args).on("close", (code) => resolve(code)));
+  expect(await examined()).toBe(0);
+  status = 503;
+  expect(await examined()).toBe(1);
+  server.closeAllConnections();
+  server.close();
+  expect(await examined()).toBe(1);
 });
 
 it("the container has the Node that the repository pins", async () => {

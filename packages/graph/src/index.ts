@@ -24,7 +24,6 @@ export {
 export { type Graph, type GraphAction, graphOfCalls, graphOfDeclaration } from "./declaration/graph.ts";
 export {
   type Compliance,
-  complianceRates,
   countMessage,
   NO_COMPLIANCE,
   protocolInstructions,

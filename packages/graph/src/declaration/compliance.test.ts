@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { readCarried } from "./carrier.ts";
 import { CARRIER_TOOL } from "./grammar.ts";
-import { complianceRates, countMessage, NO_COMPLIANCE } from "./instructions.ts";
+import { countMessage, NO_COMPLIANCE } from "./instructions.ts";
 
 it("Messages are counted by how well they keep to the protocol", () => {
   const read = (text: string, ...calls: readonly { name: string; arguments: string }[]) =>
@@ -16,6 +16,4 @@ it("Messages are counted by how well they keep to the protocol", () => {
     "refused" as const,
   ].reduce(countMessage, NO_COMPLIANCE);
   expect(counts).toEqual({ messages: 4, compliant: 1, recovered: 1, violations: 2, errors: 1 });
-  expect(complianceRates(counts)).toEqual({ compliance: 0.25, recovery: 0.25 });
-  expect(complianceRates(NO_COMPLIANCE)).toEqual({ compliance: 1, recovery: 0 });
 });

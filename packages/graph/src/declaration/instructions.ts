@@ -127,12 +127,3 @@ export function countMessage(counts: Compliance, message: Carried | "refused"): 
     errors: counts.errors,
   };
 }
-
-/** The shares of messages that kept to the protocol, and that were recovered. */
-export function complianceRates({ messages, compliant, recovered }: Compliance): {
-  readonly compliance: number;
-  readonly recovery: number;
-} {
-  if (messages === 0) return { compliance: 1, recovery: 0 };
-  return { compliance: compliant / messages, recovery: recovered / messages };
-}

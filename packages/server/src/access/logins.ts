@@ -159,7 +159,6 @@ function evictionCandidate<Held extends { readonly principal: string }>(
 export class AccessError extends Error {
   override readonly name = "AccessError";
   readonly code: "exposed" | "damaged";
-  readonly retryable = false;
 
   constructor(code: AccessError["code"], message: string, options?: ErrorOptions) {
     super(message, options);

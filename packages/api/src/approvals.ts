@@ -30,6 +30,10 @@ export const Action = named(
     tool: z.string(),
     effects: z.array(Effect),
     opaque: z.boolean().describe("whether it may do more than its effects say"),
+    unaccounted: z
+      .literal(true)
+      .optional()
+      .describe("whether it is opaque for more than what its programs do by themselves"),
     doubts: z.array(z.string()),
     claims: z.looseObject({}).describe("what the agent claims about it"),
     arguments: z.unknown(),

@@ -194,6 +194,12 @@ export type PolicyExplanation = z.infer<typeof PolicyExplanation>;
 const example = z.looseObject({ entry: Hash, what: z.string() });
 const said = z.looseObject({ verdict: Verdict, rule: z.string().nullable() });
 
+const Unreplayable = z
+  .looseObject({ no_policy: z.int(), no_facts: z.int(), unreadable: z.int() })
+  .describe(
+    "how many verdicts could not be decided again, for want of the rules or of the facts, or because of their form",
+  );
+
 /** What a draft would have changed. */
 export const BacktestReport = named(
   "BacktestReport",
@@ -203,8 +209,11 @@ export const BacktestReport = named(
     other_rule: z.int().describe("the same verdict by another rule"),
     looser: z.int(),
     stricter: z.int(),
+    same_rules: z.int().describe("decided before by the very rules of the draft"),
+    contradicted: z.int().describe("how many of these came out otherwise, which must be none"),
     blind: z.int().describe("decided without arguments that the draft asks for and the record does not hold"),
-    not_replayable: z.looseObject({}),
+    unfollowed: z.int().describe("modified to something that is not on record"),
+    not_replayable: Unreplayable,
     before: z.record(z.string(), z.int()).describe("how many of each verdict"),
     after: z.record(z.string(), z.int()),
     changes: z.array(
@@ -250,9 +259,9 @@ export const CoverageReport = named(
     rules: z.array(z.looseObject({ rule: z.string(), matches: z.int(), takes_all: z.boolean() })),
     never_matched: z.array(z.string()).describe("rules that decided nothing, though they could"),
     unreachable: z
-      .array(z.looseObject({ rule: z.string() }))
+      .array(z.looseObject({ rule: z.string(), because: z.string() }))
       .describe("rules behind one that matches everything they could"),
-    not_replayable: z.looseObject({}),
+    not_replayable: Unreplayable,
   }),
 );
 

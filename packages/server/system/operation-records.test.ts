@@ -7,6 +7,7 @@ import type { PlacedEntry } from "@reins/ledger";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tarOf } from "../../kit/test/tar.ts";
 import { agentsForAll } from "./fixtures/agents.ts";
+import { unnamedMembers } from "./fixtures/described.ts";
 import { everyOperation, serveEverything } from "./fixtures/everything.ts";
 import type { Person, Served } from "./fixtures/home.ts";
 import { type NamingRequest, ownedObjects } from "./fixtures/objects.ts";
@@ -97,6 +98,9 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   decide_run: "graph-durable.test.ts, where a restart has interrupted a run",
 };
 
+/** Answers in the form of others, and lines of files in which there may be more. */
+const OPEN = /^(?:opencode_.*|get_(?:mcp|skills)_config|(?:add|set)_agent)$/;
+
 /** What an entry has to be that an operation leaves. */
 function recordOf(door: Door): object | undefined {
   if ("record" in door) return { quality: door.record };
@@ -126,14 +130,21 @@ describe("an operation that has a control point or a record", () => {
   });
 
   test.each(recorded)("leaves it in the ledger, with who called: %s", async (id, entry) => {
-    const { method = "GET", path = "" } = everyOperation.find((operation) => operation.id === id) ?? {};
+    const operation = everyOperation.find((one) => one.id === id);
+    const { method = "GET", path = "" } = operation ?? {};
     const row = [...OBJECTS.keys()].find((known) => known.startsWith(`${method} ${path} `)) ?? "";
     const { by = owner, ...request } = await (REQUESTS[id]?.() ?? made(row));
     const before = request.since ?? (await home().harness.ledger.size());
-    const { status, text } = await served.ask(method, request.path, {
+    const {
+      status,
+      text,
+      body: answer,
+    } = await served.ask(method, request.path, {
       ...{ as: by.secret, body: request.body, ...(request.headers && { headers: request.headers }) },
     });
     expect([status === 403 || status < 300, text]).toEqual([true, text]);
+    if (operation && status < 300 && !OPEN.test(id))
+      expect(unnamedMembers(operation.answer, answer)).toEqual([]);
     await expect
       .poll(() => entriesSince(before), { timeout: 10_000 })
       .toContainEqual(expect.objectContaining(entry));

@@ -1,4 +1,6 @@
+import { studyOperations } from "@reins/api";
 import { describe, expect, test } from "vitest";
+import { unnamedMembers } from "./fixtures/described.ts";
 import { harnessForAll, RULES, Served } from "./fixtures/home.ts";
 
 const harness = harnessForAll();
@@ -102,7 +104,14 @@ describe("a draft of a constitution", () => {
       tool: "deploy",
     });
     expect(await study(served, "backtest", { rules: STRICTER, limit: 1 })).toMatchObject({ total: 1 });
-    expect(await study(served, "coverage", {})).toMatchObject({ never_matched: ["never", "rest"] });
+    const coverage = await study(served, "coverage", {});
+    expect(coverage).toMatchObject({ never_matched: ["never", "rest"] });
+    const { backtestPolicy, coverPolicy } = studyOperations;
+    for (const [{ answer }, { status: _, ...body }] of [
+      [backtestPolicy, report],
+      [coverPolicy, coverage],
+    ] as const)
+      expect(unnamedMembers(answer, body)).toEqual([]);
   });
 });
 

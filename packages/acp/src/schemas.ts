@@ -305,6 +305,7 @@ const ReinsMeta = loose({
   wake_interval_ms: number,
   turns: flag,
   prompt: text,
+  steer: flag,
   turn: text,
   // By Reins, about a verdict.
   verdict: text,

@@ -197,6 +197,8 @@ export class NativeAgent {
         return this.#setConfigOption(params);
       case "session/prompt":
         return this.#prompt(params, signal);
+      case "_reins/steer":
+        return this.#steer(params);
       default:
         throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
     }
@@ -343,6 +345,14 @@ export class NativeAgent {
     const session = this.#sessions.expect(sessionId);
     const { info } = this.#dependencies.models.open(session.header.model);
     return this.#sessions.prompt(session, promptParts(prompt, info), signal);
+  }
+
+  /** Takes a prompt into the turn under way. */
+  async #steer(params: unknown): Promise<JsonObject> {
+    const { sessionId, prompt } = read(Prompt, "_reins/steer", params);
+    const session = this.#sessions.expect(sessionId);
+    const { info } = this.#dependencies.models.open(session.header.model);
+    return { taken: await this.#sessions.steer(session, promptParts(prompt, info)) };
   }
 }
 

@@ -1,6 +1,16 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { call, refuse, reply, type Script, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
+import {
+  call,
+  hold,
+  refuse,
+  reply,
+  type Script,
+  ScriptedModel,
+  say,
+  scene,
+  scenes,
+} from "@reins/scripted-model";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type NativeTest, openNative } from "./fixtures/native.ts";
 
@@ -151,6 +161,69 @@ tool_rules:
       "no program of the person can show",
     );
     expect(asked).toEqual([]);
+  });
+});
+
+describe("a prompt that steers the native agent", () => {
+  const steering = { _meta: { reins: { steer: true } } };
+  const promptOf = (sessionId: string, text: string) => ({ sessionId, prompt: [{ type: "text", text }] });
+
+  /** A turn whose model is held in its answer until it is released. */
+  async function heldTurn(rules?: string) {
+    const over = Promise.withResolvers<void>();
+    const script = scenes(
+      scene("GREET", reply(say("Good "), hold(over.promise), say("morning.")), reply(say("Bye."))),
+    );
+    const agent = await openScripted(script, { ...(rules !== undefined && { rules }) });
+    const turn = agent.client.prompt(agent.id, "GREET me");
+    await expect.poll(() => agent.client.said.join("")).toBe("Good ");
+    const steer = (text: string) =>
+      agent.client.request("session/prompt", { ...promptOf(agent.id, text), ...steering });
+    return { ...agent, turn, steer, over };
+  }
+
+  test("reaches the model in the turn under way, after a verdict of its own", async () => {
+    const { client, model, turn, steer, over, entries } = await heldTurn();
+    const steered = steer("and say goodbye");
+    const prompts = async () =>
+      (await entries("policy_verdict")).filter(({ payload }) =>
+        JSON.stringify(payload).includes('"pre_prompt"'),
+      );
+    await expect.poll(async () => (await prompts()).length).toBe(2);
+    expect(model.requests).toHaveLength(1);
+    over.resolve();
+    expect([await turn, await steered]).toMatchObject([
+      { stopReason: "end_turn" },
+      { stopReason: "end_turn" },
+    ]);
+    expect(model.requests).toHaveLength(2);
+    expect(JSON.stringify(model.requests[1]?.conversation)).toContain("and say goodbye");
+    // The request of the model that has it was decided, too.
+    expect(await prompts()).toHaveLength(3);
+    expect(await entries("turn")).toHaveLength(1);
+    const shown = client.updates.filter(({ sessionUpdate }) => sessionUpdate === "user_message_chunk");
+    expect(shown).toMatchObject([
+      { content: { text: "and say goodbye" }, _meta: { reins: { steer: true } } },
+    ]);
+  });
+
+  test("is refused by itself where a rule blocks it, and the turn goes on without it", async () => {
+    const { model, turn, steer, over } = await heldTurn(`
+tool_rules:
+  - { name: no, condition: { event: pre_prompt, origin: client }, verdict: blocked, reason: not now }
+  - { name: all, condition: {}, verdict: allowed }
+`);
+    expect(await steer("and say goodbye")).toMatchObject({ stopReason: "refusal" });
+    over.resolve();
+    expect(await turn).toMatchObject({ stopReason: "end_turn" });
+    expect(model.requests).toHaveLength(1);
+  });
+
+  test("has a turn of its own where none is under way", async () => {
+    const { client, id, model, entries } = await openScripted(() => reply(say("Hello.")));
+    const answer = await client.request("session/prompt", { ...promptOf(id, "hello"), ...steering });
+    expect([answer, model.requests.length]).toMatchObject([{ stopReason: "end_turn" }, 1]);
+    await expect.poll(async () => (await entries("turn")).length).toBe(1);
   });
 });
 

@@ -75,7 +75,9 @@ export function eventOf(kind: string, update: JsonObject): ConversationEvent {
   const text = blockText(update.content);
   switch (kind) {
     case "user_message_chunk": {
-      const { prompt } = reinsMeta(update);
+      const { prompt, steer } = reinsMeta(update);
+      // It was sent into a turn, and begins none.
+      if (steer) break;
       return { type: "prompt", text: text ?? "", ...(prompt !== undefined && { prompt }), update };
     }
     case "agent_message_chunk":

@@ -149,6 +149,18 @@ export class Session {
     return new Turn(this, prompt, options);
   }
 
+  /**
+   * Sends a message into the running turn, which the native agent reads with its next step. Where no turn takes it, it is
+   * a prompt that waits for its own. Resolves when the turn that has it is over.
+   */
+  async steer(prompt: PromptContent, { signal }: Abortable = {}): Promise<{ readonly stopReason: string }> {
+    const connection = await this.attached({ signal });
+    const content = typeof prompt === "string" ? [{ type: "text", text: prompt }] : prompt;
+    const params = { sessionId: this.id, prompt: content, _meta: { reins: { steer: true } } };
+    const response = await connection.requestToEnd("session/prompt", params, signal);
+    return { stopReason: readResult("session/prompt", response).stopReason ?? "end_turn" };
+  }
+
   /** Cancels the running turn, of any client. */
   async cancel({ signal }: Abortable = {}): Promise<void> {
     const sent = (await this.attached({ signal })).notify("session/cancel", { sessionId: this.id });

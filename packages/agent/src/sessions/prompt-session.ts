@@ -83,6 +83,7 @@ export async function settingFor(
     control,
     askPermission: permissionAsker(rpc, sessionId),
     queue,
+    takeSteering: () => session.steering.take(),
     limits,
     clock,
     random,

@@ -1,6 +1,6 @@
 import { ToolIndex } from "@reins/bridge";
 import { Roots } from "../files/roots.ts";
-import { entriesInEffect, type HistoryEntry } from "../history/entry.ts";
+import { entriesInEffect, type HistoryEntry, type UserPart } from "../history/entry.ts";
 import type { SessionHeader, SessionStore, StoredSession } from "../history/session-store.ts";
 import type { SessionSkills } from "../skills/session-skills.ts";
 import { BackgroundCommands } from "../tools/background-commands.ts";
@@ -14,6 +14,36 @@ export interface ConversationRewind {
   readonly id: string;
   /** RFC 3339. */
   readonly at: string;
+}
+
+/** Prompts that are sent into a turn. */
+class Steering {
+  readonly #waiting: { readonly parts: readonly UserPart[]; readonly settle: (isTaken: boolean) => void }[] =
+    [];
+
+  /** Offers a prompt; resolves with whether the turn took it. */
+  offer(parts: readonly UserPart[]): Promise<boolean> {
+    const { promise, resolve: settle } = Promise.withResolvers<boolean>();
+    this.#waiting.push({ parts, settle });
+    return promise;
+  }
+
+  /** Takes what was offered, the oldest first. */
+  take(): readonly (readonly UserPart[])[] {
+    return this.#settle(true);
+  }
+
+  /** Leaves what was offered and not taken, because the turn is over. */
+  leave(): void {
+    this.#settle(false);
+  }
+
+  #settle(isTaken: boolean): readonly (readonly UserPart[])[] {
+    return this.#waiting.splice(0).map(({ parts, settle }) => {
+      settle(isTaken);
+      return parts;
+    });
+  }
 }
 
 /** An open session: its header, history and activity. */
@@ -44,6 +74,8 @@ export class Session {
   turn: AbortController | undefined;
   /** Settles when the last turn has ended. */
   turnOver: Promise<void> = Promise.resolve();
+  /** Prompts for the turn in progress that no request to the model has taken yet. */
+  readonly steering = new Steering();
   /** Cancels background work. */
   background: { readonly controller: AbortController; readonly done: Promise<void> } | undefined;
 

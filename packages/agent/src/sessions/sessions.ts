@@ -94,9 +94,15 @@ export class Sessions {
       this.#heartbeat.count();
       signal.removeEventListener("abort", cancel);
       session.turn = undefined;
+      session.steering.leave();
       end();
       this.#scheduleIdleWork(session);
     }
+  }
+
+  /** Sends a prompt into the turn of a session; resolves with whether the turn took it. */
+  async steer({ turn, steering }: Session, prompt: readonly UserPart[]): Promise<boolean> {
+    return turn !== undefined && !turn.signal.aborted && steering.offer(prompt);
   }
 
   /** Cancels the turn of a session. */

@@ -52,11 +52,17 @@ function modify(turn: Turn, request: number, payload: unknown): PromptPermission
   return { kind: "given" };
 }
 
+/** What the model is shown that it was not shown before: results of tools, context, and what a person sent meanwhile. */
 function lastResults(turn: Turn): string {
   if (turn.declaring) return turn.declaring.news;
-  const last = turn.messages.at(-1);
-  if (last === undefined) return "";
-  return last.role === "tool" ? last.results.map(({ text }) => text).join("\n") : partsText(last.parts);
+  const { messages } = turn;
+  const answered = messages.findLastIndex(({ role }) => role === "assistant");
+  return messages
+    .slice(answered + 1)
+    .flatMap((message) =>
+      message.role === "tool" ? message.results.map(({ text }) => text) : [partsText(message.parts)],
+    )
+    .join("\n");
 }
 
 /** Whether a long turn may continue: the supervisor decides, or a person. */

@@ -648,3 +648,62 @@ describe("a failure of a tool", () => {
     expect(requestText(1)).toContain("more characters]");
   });
 });
+
+describe("a prompt that is sent into a turn", () => {
+  const steer = (client: TestClient & { sessionId: string }, text: string) =>
+    client.request("_reins/steer", {
+      sessionId: client.sessionId,
+      prompt: [{ type: "text", text }],
+    });
+
+  test("reaches the model with the next request, after a decision that has it beside the results", async () => {
+    const { client, control, prompt, model } = await run({
+      files: { "a.txt": "alpha" },
+      replies: [calling("read_file", { path: "a.txt" }), "Done."],
+    });
+    const steered: unknown[] = [];
+    client.answer = () => {
+      steered.push(steer(client, "in capitals"), steer(client, "and short"));
+      return "allow_once";
+    };
+    expect(await prompt("read a.txt")).toMatchObject({ stopReason: "end_turn" });
+    expect(await Promise.all(steered)).toEqual([{ taken: true }, { taken: true }]);
+    expect(model.asked).toHaveLength(2);
+    const texts = model.asked[1]?.messages.map((message) =>
+      message.role === "user" ? message.parts.map((part) => part.type === "text" && part.text) : message.role,
+    );
+    expect(texts?.slice(-3)).toEqual(["tool", ["in capitals"], ["and short"]]);
+    expect(control.payloads("pre_prompt")[1]).toMatchObject({ prompt: "alpha\nin capitals\nand short" });
+  });
+
+  test("during its last answer is answered in the same turn, and shown when the session is loaded", async () => {
+    const { client, prompt, model, store } = await run({ replies: ["One.", "Two."] });
+    let steered: Promise<unknown> | undefined;
+    client.onUpdate = ({ sessionUpdate }) => {
+      if (sessionUpdate === "agent_message_chunk") steered ??= steer(client, "and then?");
+    };
+    expect(await prompt("hello")).toMatchObject({ stopReason: "end_turn" });
+    expect([await steered, client.said, model.asked.length]).toEqual([{ taken: true }, "One.Two.", 2]);
+    const again = new TestClient({ store, models: model.models });
+    await again.request("session/load", { sessionId: client.sessionId, cwd: "/x", mcpServers: [] });
+    expect(again.of("user_message_chunk").map(({ content }) => content.text)).toEqual(["hello", "and then?"]);
+  });
+
+  test("is left where there is no turn, where it is cancelled, and where it fails", async () => {
+    const { client, prompt, model } = await run({ replies: [new ModelError("bad_request", "no")] });
+    expect(await steer(client, "hello?")).toEqual({ taken: false });
+    const failing = prompt("hello");
+    const steered = steer(client, "and?");
+    await expect(failing).rejects.toThrow();
+    expect(await steered).toEqual({ taken: false });
+    model.play(calling("run_command", { command: "true" }), "Done.");
+    let left: Promise<unknown> | undefined;
+    client.answer = () => {
+      left = steer(client, "wait");
+      client.notify("session/cancel", { sessionId: client.sessionId });
+      return "reject_once";
+    };
+    expect(await prompt("run it")).toMatchObject({ stopReason: "cancelled" });
+    expect(await left).toEqual({ taken: false });
+  });
+});

@@ -39,6 +39,7 @@ async function callUntilDone(turn: Turn, brief: Brief): Promise<TurnEnd> {
   let isBeginning = true;
   for (let request = 1; request <= limits.requests; request += 1) {
     if (!(await mayContinue(turn, request))) return stopped("max_turn_requests");
+    if (!isBeginning) await keepSteering(turn);
     const permission = await requestPromptPermission(turn, request);
     if (permission.kind === "refused") return await refuse(turn, permission.reason);
     turn.request = request;
@@ -55,6 +56,8 @@ async function callUntilDone(turn: Turn, brief: Brief): Promise<TurnEnd> {
     // A model that stops for calls and makes none would do so again.
     switch (answer.stop === "tool_use" && calls.length === 0 ? "end" : answer.stop) {
       case "end":
+        // What was sent meanwhile is answered in the same turn.
+        if (await keepSteering(turn)) break;
         return stopped("end_turn");
       case "max_tokens":
         if (answer.isOverlong || continuations === CONTINUATIONS) return stopped("max_tokens");
@@ -149,6 +152,15 @@ async function begin(turn: Turn, brief: Brief): Promise<void> {
       steps.map((content) => ({ content, status: "pending", priority: "medium" })),
     );
   turn.setStatus("executing");
+}
+
+/** Records the prompts that were sent into the turn; returns whether there are any. */
+async function keepSteering(turn: Turn): Promise<boolean> {
+  const { takeSteering, keep } = turn.setting;
+  const prompts = takeSteering();
+  if (prompts.length === 0) return false;
+  await keep(...prompts.map((parts): HistoryEntry => ({ kind: "user", ...turn.mark, parts: [...parts] })));
+  return true;
 }
 
 /** Records context that accompanies the prompt. */

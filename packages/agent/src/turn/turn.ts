@@ -43,6 +43,8 @@ export interface TurnSetting {
   readonly control: ControlPort;
   readonly askPermission: AskPermission;
   readonly queue: KeyedQueue;
+  /** Takes the prompts that were sent into the turn. */
+  readonly takeSteering: () => readonly (readonly UserPart[])[];
   readonly limits: TurnLimits;
   readonly clock: Clock;
   /** A number from 0 to 1 that spreads retries. */

@@ -143,6 +143,13 @@ export class Chat {
     return [...here, ...found.filter((one) => !here.includes(one))].map((record) => sessionItem(record, now));
   }
 
+  /** Sends a message into the turn under way; without one that takes it, it is a prompt. */
+  async steer(text: string): Promise<void> {
+    this.note(`Sent into the turn: ${text}`);
+    const { stopReason } = await this.#required.steer(text);
+    if (stopReason !== "end_turn") this.note(`The message "${text}" ended with: ${stopReason}`, "warn");
+  }
+
   /** Sends a prompt; it waits for earlier ones. */
   async prompt(text: string): Promise<void> {
     const session = this.#required;

@@ -90,6 +90,14 @@ export const COMMANDS: ReadonlyMap<string, SlashCommand> = new Map<string, Slash
     "cancel",
     { about: "cancel the turn and the prompts that wait", run: (chat) => chat.cancel({ all: true }) },
   ],
+  [
+    "steer",
+    {
+      about: "send a message into the turn under way",
+      argument: "<message>",
+      run: (chat, text) => (text === "" ? chat.note("Say what is to be sent.") : chat.steer(text)),
+    },
+  ],
   ["allow", { about: "answer the question: allow once", run: (chat) => chat.answer("allow_once") }],
   ["always", { about: "answer the question: allow always", run: (chat) => chat.answer("allow_always") }],
   [

@@ -6,6 +6,8 @@ export interface AgentProfile {
   readonly instructions: "in_prompt" | "in_system_prompt";
   /** Whether the agent interprets prompt texts (`/command`, `@path`) or treats all of it as text. */
   readonly interpretsPrompts: boolean;
+  /** Whether it takes a prompt in a turn under way, or each waits for a turn of its own. */
+  readonly steering: "in_turn" | "own_turn";
   /** What it can do with a verdict that modifies a call: act on the modified arguments, or nothing. */
   readonly modifiedCalls: "performed" | "inexpressible";
   /** Whether a permission request has the arguments of its call, or an update may bring them right after it. */
@@ -24,6 +26,7 @@ export const THIRD_PARTY: AgentProfile = {
   decidesPrompts: "per_turn",
   instructions: "in_prompt",
   interpretsPrompts: true,
+  steering: "own_turn",
   modifiedCalls: "inexpressible",
   argumentsCome: "later",
   refusals: "next_prompt",
@@ -37,6 +40,7 @@ export const NATIVE: AgentProfile = {
   decidesPrompts: "per_request",
   instructions: "in_system_prompt",
   interpretsPrompts: false,
+  steering: "in_turn",
   modifiedCalls: "performed",
   argumentsCome: "with_request",
   refusals: "with_answer",

@@ -24,6 +24,7 @@ import { endServers } from "./mcp-servers.ts";
 import { cancelTurn, cutTurn, runTurn, withdrawIn } from "./run-turn.ts";
 import { beginSession, keptSession, recordEnd, releaseSession, SESSION_CALLS } from "./session-calls.ts";
 import { SessionFolders } from "./session-folders.ts";
+import { type Steering, steerTurn } from "./steer-turn.ts";
 import { noteUnended } from "./ungated.ts";
 import {
   forwardFromAgent,
@@ -148,6 +149,13 @@ export class Governor {
         this.#expectKnown(method);
         return forwardRequest(session, { method, params, signal });
     }
+  }
+
+  /** Has the turn under way in a session take a prompt; see {@link steerTurn}. */
+  async steer(id: string, sent: JsonObject, steering: Steering): Promise<JsonObject | undefined> {
+    const session = this.#sessions.get(id);
+    if (!session || session.isClosing) return undefined;
+    return steerTurn(session, forwardable(this.#context.launch, "session/prompt", sent), steering);
   }
 
   /** Handles a notification of a client. */

@@ -264,8 +264,8 @@ async function enforcePrompt(
   }
 }
 
-/** Ends the turn of a refused prompt with the reason. */
-async function refuse(session: GovernedSession, decided: Decided): Promise<unknown> {
+/** Answers a refused prompt with the reason. */
+export async function refuse(session: GovernedSession, decided: Decided): Promise<JsonObject> {
   const text = `The prompt was not passed on: ${decided.reason}`;
   const _meta = verdictMeta(await placed(decided));
   const update = { sessionUpdate: "agent_message_chunk", content: { type: "text", text }, _meta };
@@ -273,7 +273,7 @@ async function refuse(session: GovernedSession, decided: Decided): Promise<unkno
   return { stopReason: "refusal", _meta };
 }
 
-function modifiedPrompt(modified: unknown, prompt: readonly unknown[]): readonly unknown[] {
+export function modifiedPrompt(modified: unknown, prompt: readonly unknown[]): readonly unknown[] {
   const text = isObject(modified) ? modified.prompt : undefined;
   return typeof text === "string" ? [{ type: "text", text }] : prompt;
 }

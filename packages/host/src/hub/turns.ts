@@ -45,6 +45,8 @@ export class Turns {
     const { connection, signal, arrival } = prompt;
     if (this.#stopping) throw this.#stopping;
     this.#hub.tenants.expectStaying(session.record.tenant);
+    const steered = reinsMeta(prompt.params).steer ? await this.#steer(session, prompt) : undefined;
+    if (steered) return steered;
     const result = await session.queue.run(async () => {
       if (session.cancelReason(arrival) instanceof SessionClosed) return CANCELLED;
       expectPending(session, arrival);
@@ -59,6 +61,17 @@ export class Turns {
     // The response comes after every message before it.
     await connection.caughtUp(session);
     return result;
+  }
+
+  /** Has the turn under way take a prompt; with nothing where it waits for a turn of its own. */
+  async #steer(session: Session, { connection, params, signal }: Prompt): Promise<JsonObject | undefined> {
+    if (session.phase !== "running" || !session.agent) return undefined;
+    // It begins no turn, which its mark says; its own client sees by it that it was taken.
+    const onTaken = () => void this.#show(session, params, { mark: { steer: true } });
+    const { user: by } = connection.principal;
+    const answer = await session.agent.governor.steer(session.id, params, { signal, by, onTaken });
+    if (answer) await connection.caughtUp(session);
+    return answer;
   }
 
   /**
@@ -178,19 +191,27 @@ export class Turns {
 
   /** Shows a prompt to the other clients; one with an id also to its own, so that it knows that its turn has begun. */
   #showPrompt(connection: Connection, session: Session, params: JsonObject): Promise<void> | undefined {
-    let room: Promise<void> | undefined;
-    const { prompt } = params;
     const { prompt: name } = reinsMeta(params);
     const isNamed = name !== undefined;
+    const except = isNamed ? undefined : connection.id;
+    return this.#show(session, params, { except, ...(isNamed && { mark: { prompt: name } }) });
+  }
+
+  /** Shows the blocks of a prompt, with a mark of ours. */
+  #show(
+    session: Session,
+    { prompt }: JsonObject,
+    { except, mark }: { readonly except?: string | undefined; readonly mark?: JsonObject },
+  ): Promise<void> | undefined {
+    let room: Promise<void> | undefined;
     for (const content of Array.isArray(prompt) ? prompt : []) {
       if (isForAgentAlone(content)) continue;
       const update = {
         sessionUpdate: "user_message_chunk",
         content: this.#hub.harness.redact(content),
-        ...(isNamed && { _meta: { reins: { prompt: name } } }),
+        ...(mark && { _meta: { reins: mark } }),
       };
       const message = { method: UPDATE, params: { sessionId: session.id, update } };
-      const except = isNamed ? undefined : connection.id;
       room = session.append({ message, except }) ?? room;
     }
     return room;

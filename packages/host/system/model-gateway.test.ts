@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { membersOf } from "@reins/acp";
 import { Catalogue } from "@reins/agents";
@@ -63,7 +63,7 @@ describe.skipIf(!registryAnswers).each([...REAL_AGENTS, "native"])(
   `%s reaches its model through the gateway alone${NEEDS_REGISTRY}`,
   (agent) => {
     test(
-      "with every call decided and counted, and no key in its process or home",
+      "with every call decided and counted, and no key in its environment, memory or home",
       async () => {
         const home = await openTestHome({
           rules: rules("", "{ name: tokens, per: session, within: 1h, tokens: 1000000 }"),
@@ -114,20 +114,70 @@ describe.skipIf(!registryAnswers).each([...REAL_AGENTS, "native"])(
   },
 );
 
-/** Expects that neither a process nor any that it started has the key in its environment. */
+/** Expects that neither a process nor any that it started has the key in its environment or its memory. */
 async function expectNoKey(root: number): Promise<void> {
   const environmentOf = (pid: string) => readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
   // Reins marks the processes of an agent, so that those that have left their parent are found, too.
   const marked = /REINS_PROCESS=[^\0]+/.exec(await environmentOf(String(root)))?.[0] ?? "";
   expect(marked).not.toBe("");
   const found: string[] = [];
+  const remembered: string[] = [];
   for (const pid of await readdir("/proc").then((all) => all.filter((name) => /^\d+$/.test(name)))) {
     const environment = await environmentOf(pid);
-    if (environment.includes(marked)) found.push(environment);
+    if (!environment.includes(marked)) continue;
+    found.push(environment);
+    remembered.push(...(await wordsInMemory(pid, [KEY, "reins_gw_"])));
   }
   expect(await environmentOf(String(root))).toContain("reins_gw_");
   expect(found.length).toBeGreaterThan(0);
   for (const environment of found) expect(environment).not.toContain(KEY);
+  // That its token is found shows that memory was read.
+  expect(new Set(remembered)).toEqual(new Set(["reins_gw_"]));
+}
+
+const PAGE = 4096;
+/** The most pages that are read at once. */
+const PAGES_AT_ONCE = 1024;
+
+/** Which of some words are anywhere in what a process may write of its memory. */
+async function wordsInMemory(pid: string, words: readonly string[]): Promise<readonly string[]> {
+  const maps = await readFile(`/proc/${pid}/maps`, "utf8").catch(() => "");
+  const [memory, pagemap] = await Promise.all([
+    open(`/proc/${pid}/mem`).catch(() => undefined),
+    open(`/proc/${pid}/pagemap`).catch(() => undefined),
+  ]);
+  const found = new Set<string>();
+  const piece = Buffer.alloc(PAGES_AT_ONCE * PAGE);
+  const present = Buffer.alloc(PAGES_AT_ONCE * 8);
+  const search = async (page: number, pages: number) => {
+    const reading = memory?.read(piece, 0, pages * PAGE, BigInt(page) * BigInt(PAGE));
+    // Guard pages and the like cannot be read.
+    const { bytesRead = 0 } = (await reading?.catch(() => undefined)) ?? {};
+    const bytes = piece.subarray(0, bytesRead);
+    for (const word of words) if (bytes.includes(word)) found.add(word);
+  };
+  try {
+    for (const [, from = "", to = ""] of maps.matchAll(/^([0-9a-f]+)-([0-9a-f]+) rw/gm)) {
+      const last = Number(BigInt(`0x${to}`) / BigInt(PAGE));
+      // A page twice: a word may lie on the border of two pieces.
+      for (let page = Number(BigInt(`0x${from}`) / BigInt(PAGE)); page < last; page += PAGES_AT_ONCE - 1) {
+        const pages = Math.min(PAGES_AT_ONCE, last - page);
+        await pagemap?.read(present, 0, pages * 8, page * 8).catch(() => present.fill(0xff));
+        // Much of what a runtime reserves is never used: only what is in memory or swapped out is read.
+        let run = 0;
+        for (let at = 0; at <= pages; at += 1) {
+          if (at < pages && (present[at * 8 + 7] ?? 0) >= 0x40) run += 1;
+          else if (run > 0) {
+            await search(page + at - run, run);
+            run = 0;
+          }
+        }
+      }
+    }
+  } finally {
+    await Promise.all([memory?.close(), pagemap?.close()]);
+  }
+  return [...found];
 }
 
 async function expectNoKeyIn(folder: string): Promise<void> {

@@ -160,9 +160,15 @@ async function measure(rounds: number): Promise<BenchRow[]> {
   const upstream = await provider();
   const bare = await bareProxy(upstream.url);
   const ours = await governed(upstream.url);
+  const figures = () => ({
+    first: [] as number[],
+    many: [] as number[],
+    firstOfMany: [] as number[],
+    bytes: [] as number[],
+  });
   const ways = [
-    { url: bare.url, token: "none", first: [] as number[], many: [] as number[], bytes: [] as number[] },
-    { url: ours.url, token: ours.token, first: [] as number[], many: [] as number[], bytes: [] as number[] },
+    { url: bare.url, token: "none", ...figures() },
+    { url: ours.url, token: ours.token, ...figures() },
   ] as const;
   const syncs: number[] = [];
   try {
@@ -180,6 +186,7 @@ async function measure(rounds: number): Promise<BenchRow[]> {
         const start = performance.now();
         const streams = await Promise.all(Array.from({ length: STREAMS }, () => ask(way.url, way.token)));
         way.many.push(performance.now() - start);
+        way.firstOfMany.push(...streams.map(({ first }) => first));
         way.bytes.push(streams.reduce((sum, { bytes }) => sum + bytes, 0));
       }
     const [proxy, gateway] = ways;
@@ -208,6 +215,12 @@ async function measure(rounds: number): Promise<BenchRow[]> {
         value: median(gateway.many),
         unit: "ms",
         baseline: { what: "bare proxy", value: median(proxy.many) },
+      },
+      {
+        what: `time to first byte of ${STREAMS} streams at once, p50`,
+        value: median(gateway.firstOfMany),
+        unit: "ms",
+        baseline: { what: "bare proxy", value: median(proxy.firstOfMany) },
       },
       {
         what: `bytes of ${STREAMS} streams that arrived`,

@@ -42,11 +42,12 @@ const READ_ONLY = {
   claude: ["Read", "Glob", "Grep", "LS", "NotebookRead", "TodoWrite"],
   codex: [],
   gemini: ["read_file", "read_many_files", "list_directory", "glob", "grep_search", "search_file_content"],
+  opencode: ["read", "list", "glob", "grep"],
   qwen: ["read_file", "read_many_files", "list_directory", "glob", "grep_search", "search_file_content"],
 };
 
 /** Agents that take other arguments from a hook in place of their own. */
-const MODIFIES = new Set(["claude", "qwen"]);
+const MODIFIES = new Set(["claude", "opencode", "qwen"]);
 
 /** Says no in the agent's own form. */
 class Refusal extends Error {}

@@ -106,8 +106,9 @@ async function prepare(options: HookProbeOptions, folder: string, model: Scripte
   const path = settingsPath(agent, user, {});
   await mkdir(dirname(path), { recursive: true });
   const unreviewed = agent.needsReview ? await unreviewedEvents(options, launch, path) : [];
-  const document: unknown = JSON.parse(settings.replaceAll(inJson(home), inJson(own)));
-  await writeFile(path, JSON.stringify({ ...Object(document), ...agent.terminal.settings }));
+  const moved = settings.replaceAll(inJson(home), inJson(own));
+  const whole = () => JSON.stringify({ ...Object(JSON.parse(moved)), ...agent.terminal.settings });
+  await writeFile(path, agent.plugin === undefined ? whole() : moved);
   if (agent.needsReview && unreviewed.length === 0) {
     const config = join(dirname(path), "config.toml");
     await appendFile(config, trustLines(await codexHooks(launch.command, launch.env, folder)));

@@ -1,7 +1,19 @@
 import { spawnSync } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { ifExists } from "@reins/kit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { hookAgent, hookAgents, settingsPath } from "./hook-agents.ts";
 import {
@@ -70,24 +82,61 @@ describe.each(hookAgents().map(({ id }) => id))("a repository that switches the 
     },
   );
 
-  test("is known where its settings have comments, and one that leaves them on is not", async () => {
-    const folder = dirname((await newInstall(agent)).home);
-    const { files, member, value, text } = row.switches;
-    const path = join(folder, files[0] ?? "");
-    await mkdir(dirname(path), { recursive: true });
-    const json = (said: boolean) =>
-      `// mine\n${JSON.stringify(member.reduceRight<unknown>((inner, name) => ({ x: 1, [name]: inner }), said))}`;
-    const forms = text ? TOML : [json];
-    for (const form of forms) {
-      await writeFile(path, form(value));
-      expect(await switchedOffBy(row, folder)).toBe(path);
-      await writeFile(path, form(!value));
-      expect(await switchedOffBy(row, folder)).toBeUndefined();
-    }
+  test.runIf(row.switches)(
+    "is known where its settings have comments, and one that leaves them on is not",
+    async () => {
+      const folder = dirname((await newInstall(agent)).home);
+      if (!row.switches) return;
+      const { files, member, value, text } = row.switches;
+      const path = join(folder, files[0] ?? "");
+      await mkdir(dirname(path), { recursive: true });
+      const json = (said: boolean) =>
+        `// mine\n${JSON.stringify(member.reduceRight<unknown>((inner, name) => ({ x: 1, [name]: inner }), said))}`;
+      const forms = text ? TOML : [json];
+      for (const form of forms) {
+        await writeFile(path, form(value));
+        expect(await switchedOffBy(row, folder)).toBe(path);
+        await writeFile(path, form(!value));
+        expect(await switchedOffBy(row, folder)).toBeUndefined();
+      }
+    },
+  );
+});
+
+/** Agents whose settings hold hooks, and those that load a file of their own. */
+const PLUGINS = hookAgents().filter(({ plugin }) => plugin !== undefined);
+const IN_SETTINGS = hookAgents().filter((agent) => !PLUGINS.includes(agent));
+
+describe.each(PLUGINS.map(({ id }) => id))("the plugin of %s", (agent) => {
+  test.each([undefined, "", "export default {};"])("comes and goes without a trace over %j", async (text) => {
+    const install = await newInstall(agent);
+    if (text !== undefined) await writeFile(install.path, text, { mode: 0o640 });
+    expect(await hookState(install)).toMatchObject({ installed: "no" });
+    for (const reads of ["block", "allow", "allow"] as const) await installHooks({ ...install, reads });
+    expect(await hookState(install)).toMatchObject({ installed: "yes" });
+    expect(await installHooks({ ...install, reads: "allow" })).toMatchObject({ changed: false });
+    await appendFile(install.path, "// changed by the person\n");
+    await uninstallHooks(install);
+    expect(await hookState(install)).toMatchObject({ installed: "no" });
+    expect(await ifExists(readFile(install.path, "utf8"))).toBe(text);
+    expect(await uninstallHooks(install)).toMatchObject({ changed: false });
+  });
+
+  test("is not called whole when the hook is gone", async () => {
+    const install = await newInstall(agent);
+    await installHooks(install);
+    await rm(join(install.home, "hooks", "reins-hook.mjs"));
+    expect(await hookState(install)).toMatchObject({ installed: "partial" });
+  });
+
+  test("is where the user's configuration is", async () => {
+    const { agent: row, userHome } = await newInstall(agent);
+    const { variable = "", below = "", file } = row.settings;
+    expect(settingsPath(row, userHome, { [variable]: "/elsewhere" })).toBe(join("/elsewhere", below, file));
   });
 });
 
-describe.each(hookAgents().map(({ id }) => id))("hooks of %s", (agent) => {
+describe.each(IN_SETTINGS.map(({ id }) => id))("hooks of %s", (agent) => {
   test("come and go without a trace, where there were no settings", async () => {
     const install = await newInstall(agent);
     expect(await hookState(install)).toMatchObject({ installed: "no" });

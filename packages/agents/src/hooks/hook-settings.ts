@@ -10,6 +10,8 @@ import { type HookAgent, settingsPath } from "./hook-agents.ts";
 /** The name of the hook program, by which its entries in settings are known. */
 const PROGRAM = "reins-hook.mjs";
 const MARK = `hooks/${PROGRAM}`;
+/** How the plugin of Reins begins, for any home. */
+const PLUGIN_START = Buffer.from('const reins = {"agent":');
 /** How much sooner than the agent the hook gives up: an agent whose hook takes too long goes on without an answer. */
 const MARGIN_S = 15;
 
@@ -57,10 +59,12 @@ export async function installHooks(install: HookInstall): Promise<HookState & { 
   if (isOff(document, install.agent))
     throw invalid(
       path,
-      `switches all hooks off by ${install.agent.switches.member.join(".")}; remove that first`,
+      `switches all hooks off by ${install.agent.switches?.member.join(".")}; remove that first`,
     );
   await replaceFile(programIn(home), await readFile(join(CATALOGUE_FILES, PROGRAM)));
-  const text = serialized(withHooks(withoutHooks(document), install), bytes);
+  const text = install.agent.plugin
+    ? await pluginText(install, install.agent.plugin)
+    : serialized(withHooks(withoutHooks(document), install), bytes);
   const after = Buffer.from(text);
   if (bytes?.equals(after)) return { path, installed: "yes", changed: false };
   const record = await readRecord(install);
@@ -82,7 +86,9 @@ export async function uninstallHooks(place: HookPlace): Promise<HookState & { re
   const { path, bytes, mode } = settings;
   const record = await readRecord(place);
   const isOurs = record?.path === path && digest(bytes) === record.after;
-  const before = isOurs ? record.before : beforeOf(settings);
+  // A plugin of Reins stands for the whole file, also where a person has changed it since.
+  const isPlugin = record?.path === path && bytes?.subarray(0, PLUGIN_START.length).equals(PLUGIN_START);
+  const before = isOurs || isPlugin ? record.before : beforeOf(settings);
   const changed =
     (before === null) !== (bytes === undefined) || before !== (bytes?.toString("base64") ?? null);
   if (changed && before === null) await rm(path, { force: true });
@@ -93,8 +99,13 @@ export async function uninstallHooks(place: HookPlace): Promise<HookState & { re
 
 /** Whether the settings hold the hooks now. */
 export async function hookState(place: HookPlace): Promise<HookState> {
-  const { path, document } = await readSettings(place);
-  const { decides, reports } = place.agent;
+  const { path, bytes, document } = await readSettings(place);
+  const { decides, reports, plugin } = place.agent;
+  if (plugin !== undefined) {
+    const isOurs = bytes?.includes(JSON.stringify(programIn(place.home))) === true;
+    const isThere = (await ifExists(stat(programIn(place.home)))) !== undefined;
+    return { path, installed: !isOurs ? "no" : isThere ? "yes" : "partial" };
+  }
   const held = [...decides, ...reports].filter((event) =>
     groupsOf(document, event).some((group) => isOurGroup(group, place)),
   );
@@ -111,6 +122,7 @@ export async function hookState(place: HookPlace): Promise<HookState> {
  * no JSON counts by what its text seems to say, because agents read some such files.
  */
 export async function switchedOffBy(agent: HookAgent, folder: string): Promise<string | undefined> {
+  if (!agent.switches) return undefined;
   const { files, member, value, text: form } = agent.switches;
   const said = form ?? new RegExp(`"${member.join('"[^}]*"')}"\\s*:\\s*${value}`, "u");
   for (let at = folder; ; at = dirname(at)) {
@@ -133,12 +145,24 @@ function jsonIn(text: string): unknown {
 }
 
 /** Whether settings switch all hooks off. */
-function isOff(document: unknown, { switches: { member, value } }: HookAgent): boolean {
-  const said = member.reduce<unknown>(
+function isOff(document: unknown, { switches }: HookAgent): boolean {
+  if (!switches) return false;
+  const said = switches.member.reduce<unknown>(
     (holder, name) => (isRecord(holder) ? holder[name] : undefined),
     document,
   );
-  return said === value;
+  return said === switches.value;
+}
+
+/** The plugin of an agent, which knows where the hook is and how it is called. */
+async function pluginText({ agent, home, node, reads, wait }: HookInstall, plugin: string): Promise<string> {
+  const flags = ["--home", home, "--wait", String(waitOf({ agent, wait }))];
+  const reins = {
+    ...{ agent: agent.id, node, program: programIn(home) },
+    flags: [...flags, ...(reads === "allow" ? ["--reads", "allow"] : [])],
+  };
+  const code = await readFile(join(CATALOGUE_FILES, plugin), "utf8");
+  return `const reins = ${JSON.stringify(reins)};\n${code}`;
 }
 
 /** The hook program of a home. */
@@ -183,7 +207,8 @@ async function readSettings({ agent, userHome, environment }: HookPlace): Promis
   const bytes = await ifExists(readFile(path));
   if (bytes === undefined) return { path, bytes, mode: 0o600, document: {} };
   const { mode } = await stat(path);
-  return { path, bytes, mode: mode & 0o777, document: parsed(path, bytes) };
+  const document = agent.plugin === undefined ? parsed(path, bytes) : {};
+  return { path, bytes, mode: mode & 0o777, document };
 }
 
 function parsed(path: string, bytes: Buffer): JsonObject {
@@ -209,7 +234,8 @@ function invalid(path: string, why: string): AgentError {
 
 /** The file without the hooks, in base64: as it is where it holds none. */
 function beforeOf({ bytes, document }: Settings): string | null {
-  if (bytes === undefined) return null;
+  // A plugin of Reins is a file of its own.
+  if (bytes === undefined || bytes.subarray(0, PLUGIN_START.length).equals(PLUGIN_START)) return null;
   const rest = withoutHooks(document);
   return (rest === document ? bytes : Buffer.from(serialized(rest, bytes))).toString("base64");
 }

@@ -32,8 +32,8 @@ const MAX_OUTPUT = 1_000_000;
 export function terminalLaunch(options: TerminalOptions): AgentLaunch {
   const { agent, entry, userHome, temporary, program, install, ...others } = options;
   const from = install ?? (program === undefined ? undefined : "");
-  const { start, env, prompt } = agent.terminal;
-  const profile = { env, args: [], files: [], clears: [], configOptions: {}, meta: {} };
+  const { start, env, prompt, files = [] } = agent.terminal;
+  const profile = { env, args: [], files: [...files], clears: [], configOptions: {}, meta: {} };
   const launch = launchOf(
     { ...entry, start: { imports: [], ...start }, profile },
     {

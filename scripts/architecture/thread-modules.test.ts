@@ -13,7 +13,7 @@ const CONNECTOR = "packages/store/src/postgres/connector.ts";
 const ALLOWED: readonly RegExp[] = [
   /^packages\/store\/src\//,
   // Not all of it, which loads `node:http`.
-  /^packages\/kit\/src\/(?:errors|json\/\w+)\.ts$/,
+  /^packages\/kit\/src\/(?:errors|files|json\/\w+)\.ts$/,
   /^packages\/[^/]+\/src\/(?:.+\/)?(?:tables|[\w-]*module)\.ts$/,
   /^packages\/[^/]+\/src\/(?:.+\/)?tables\/[^/]+\.ts$/,
   /^packages\/ledger\/src\/(?:canonical|plain-json|checkpoint|tree|ledger-error)\.ts$/,

@@ -1,7 +1,7 @@
 import { closeSync, constants, openSync } from "node:fs";
 import { access, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { syncFolder } from "@reins/kit";
+import { syncFolder } from "@reins/kit/files";
 import SqliteDatabase from "better-sqlite3";
 import type { Database } from "../store.ts";
 import { StoreError } from "../store-error.ts";

@@ -16,7 +16,7 @@ export function exponentialBackoff({ firstMs, mostMs }: BackoffLimits, failures:
 const MOST_RETRY_AFTER_MS = 600_000;
 
 /** How long `Retry-After` asks to wait: seconds or a date, ten minutes at most; undefined if it is neither. */
-export function retryAfterMs(value: string | null | undefined, now: Date): number | undefined {
+export function retryAfterMs(value: string | undefined, now: Date): number | undefined {
   const text = value?.trim() ?? "";
   const wanted = /^\d+$/.test(text) ? Number(text) * 1_000 : dateIn(text) - now.getTime();
   return Number.isNaN(wanted) ? undefined : Math.min(Math.max(0, wanted), MOST_RETRY_AFTER_MS);

@@ -1,4 +1,4 @@
-import { type FileEntry, type FileStat, fileOperations, problem } from "@reins/api";
+import { type FileEntry, type FileStat, fileOperations, problem, selfOperations } from "@reins/api";
 import { ApiError } from "./errors.ts";
 import { bytesOf } from "./events.ts";
 import type {
@@ -39,7 +39,7 @@ async function read(
 
 function write(http: Http, path: string, content: FileContent, options: FileOptions): Promise<WrittenFile> {
   const input = at(path, options);
-  return sending(content, options.signal, (body) =>
+  return sending(http, content, options.signal, (body) =>
     http.call(fileOperations.writeFile, { ...input, ...body }),
   );
 }
@@ -51,7 +51,7 @@ function uploadBatch(
   options: FileOptions,
 ): Promise<UploadedFiles> {
   const input = at(path, options);
-  return sending(archive, options.signal, (body) =>
+  return sending(http, archive, options.signal, (body) =>
     http.call(fileOperations.uploadBatch, { ...input, ...body }),
   );
 }
@@ -103,6 +103,7 @@ class Download implements FileDownload {
 
 /** Sends a body and ends its source with it, also where the server refuses before all is sent. */
 async function sending<Result>(
+  http: Http,
   content: FileContent,
   given: AbortSignal | undefined,
   send: (input: Abortable & { readonly content: RequestContent }) => Promise<Result>,
@@ -112,6 +113,13 @@ async function sending<Result>(
   const end = new AbortController();
   const signal = given ? AbortSignal.any([given, end.signal]) : end.signal;
   const stream = streamOf(content, (error) => end.abort(error));
+  try {
+    // A stream cannot be sent again: its token is renewed before, if it has expired.
+    if (http.isRenewable) await http.call(selfOperations.getSelf, { signal });
+  } catch (error) {
+    await stream.cancel();
+    throw error;
+  }
   try {
     // The platform does not end the source when it fails to send; the pipe does.
     return await send({ content: stream.pipeThrough(new TransformStream(), { signal }), signal });

@@ -1,6 +1,7 @@
 import { approvalOperations, sessionOperations } from "@reins/api";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { AgentsClient } from "./agents.ts";
+import { FilesClient } from "./files.ts";
 import { Http } from "./http.ts";
 
 const SELF = {
@@ -31,7 +32,7 @@ function expiring(next: () => string | Promise<string>) {
       if (body instanceof ReadableStream) for await (const _ of body);
       state.sent.push(`${new URL(url).pathname} ${headers.authorization}`);
       const isValid = headers.authorization === `Bearer ${state.valid}`;
-      const answer = url.endsWith("/v1/whoami") ? SELF : { sessions: [] };
+      const answer = url.endsWith("/v1/whoami") ? SELF : { path: "x", bytesWritten: 1, sessions: [] };
       return isValid ? Response.json(answer) : new Response(null, { status: 401 });
     },
   });
@@ -64,12 +65,26 @@ describe("a token that expires", () => {
     const tokens = ["old", "first"];
     const { state, http } = expiring(() => tokens.shift() ?? "none");
     const content = ReadableStream.from([new Uint8Array([1])]);
-    await http.request("/v1/fs/file", { method: "PUT", content });
+    expect(await new FilesClient(http).write("x", content)).toMatchObject({ bytesWritten: 1 });
     expect(state.sent).toEqual([
       "/v1/whoami Bearer old",
       "/v1/whoami Bearer first",
       "/v1/fs/file Bearer first",
     ]);
+  });
+
+  it("that cannot be renewed ends the source of what was to be sent", async () => {
+    const { http } = expiring(() => "old");
+    const ended = vi.fn();
+    const content = (async function* () {
+      try {
+        for (;;) yield new Uint8Array(1_024);
+      } finally {
+        ended();
+      }
+    })();
+    await expect(new FilesClient(http).write("x", content)).rejects.toMatchObject({ status: 401 });
+    await expect.poll(() => ended.mock.calls.length).toBe(1);
   });
 
   it("that cannot be got rejects, is got anew for the next request, and does not outwait a signal", async () => {

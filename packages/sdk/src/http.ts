@@ -1,6 +1,5 @@
-import { type Operation, PROBLEM_TYPE, selfOperations } from "@reins/api";
+import { type Operation, PROBLEM_TYPE } from "@reins/api";
 import { raceAbort } from "@reins/kit/async";
-import { retryAfterMs } from "@reins/kit/backoff";
 import { errorMessage } from "@reins/kit/errors";
 import { parseLossless } from "@reins/kit/lossless";
 import type { z } from "zod";
@@ -69,10 +68,13 @@ const MAX_PROBLEM = 1024 * 1024;
 const EVENT_STREAM = { accept: "text/event-stream" };
 const NEVER = new AbortController().signal;
 const UNAUTHENTICATED = 401;
+const MOST_RETRY_AFTER_MS = 600_000;
 
 /** Sends operations of the API and parses their responses. */
 export class Http {
   readonly giveUpMs: number | undefined;
+  /** Whether a token that is refused may be renewed. */
+  readonly isRenewable: boolean;
   readonly #base: URL;
   readonly #options: ApiOptions;
   readonly #credential: Credential;
@@ -82,6 +84,7 @@ export class Http {
     this.#options = options;
     this.#credential = new Credential(options.token);
     this.giveUpMs = options.giveUpMs;
+    this.isRenewable = typeof options.token === "function";
   }
 
   /** Calls an operation and validates its response. */
@@ -161,16 +164,16 @@ export class Http {
    */
   async request(path: string, request: RequestInit): Promise<Response> {
     const { content, signal } = request;
-    const isReadOnce = content instanceof ReadableStream;
-    // A stream cannot be sent again: its token is renewed before, where that is needed.
-    if (isReadOnce && this.#credential.isRenewable) await this.call(selfOperations.getSelf, { signal });
-    const token = await this.#credential.get(signal);
+    const given = this.#credential.get(signal);
+    // Where it is known, the request is sent before this function returns.
+    const token = typeof given === "object" ? await given : given;
     const response = await this.#send(path, request, token);
     if (response.ok) return response;
     const error = await refusal(response, signal);
     if (error.status !== UNAUTHENTICATED) throw error;
     const renewed = await this.#credential.renew(token, signal);
-    if (renewed === undefined || isReadOnce) throw error;
+    // A stream cannot be sent again.
+    if (renewed === undefined || content instanceof ReadableStream) throw error;
     const again = await this.#send(path, request, renewed);
     if (again.ok) return again;
     throw await refusal(again, signal);
@@ -232,19 +235,15 @@ class Credential {
     this.#source = source;
   }
 
-  get isRenewable(): boolean {
-    return typeof this.#source === "function";
-  }
-
-  async get(signal?: AbortSignal): Promise<string | undefined> {
+  get(signal = NEVER): string | undefined | Promise<string> {
     if (typeof this.#source !== "function") return this.#source;
     this.#kept ??= this.#ask(this.#source);
-    return raceAbort(this.#kept, signal ?? NEVER);
+    return raceAbort(this.#kept, signal);
   }
 
   /** Returns a token in place of a refused one; undefined if there is no other. */
   async renew(refused: string | undefined, signal?: AbortSignal): Promise<string | undefined> {
-    if (!this.isRenewable) return undefined;
+    if (typeof this.#source !== "function") return undefined;
     const kept = this.#kept;
     // Another request may have renewed it meanwhile.
     if ((await this.get(signal)) === refused && this.#kept === kept) this.#kept = undefined;
@@ -321,7 +320,9 @@ export async function responseText(
 
 async function refusal(response: Response, signal: AbortSignal | undefined): Promise<ApiError> {
   const problem = await readProblem(response, signal);
-  const wait = retryAfterMs(response.headers.get("retry-after"), new Date());
+  // A Reins sends seconds; dates, which proxies may send, are not worth their parser in a browser.
+  const [seconds] = /^\d+$/.exec(response.headers.get("retry-after") ?? "") ?? [];
+  const wait = seconds === undefined ? undefined : Math.min(Number(seconds) * 1_000, MOST_RETRY_AFTER_MS);
   return new ApiError(response.status, problem, wait);
 }
 

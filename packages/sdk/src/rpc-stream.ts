@@ -148,10 +148,7 @@ class RpcTransport {
           throw error;
         }
         const pause = exponentialBackoff(BACKOFF, failures, Math.random());
-        const wait = Math.min(
-          Math.max(pause, refused?.retryAfterMs ?? 0),
-          Math.max(pause, giveUpMs - waited),
-        );
+        const wait = Math.max(pause, Math.min(refused?.retryAfterMs ?? 0, giveUpMs - waited));
         waited += wait;
         await delay(wait, this.#closed.signal);
       }

@@ -1,9 +1,11 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { AhpClient } from "@reins/ahp";
 import { type ConversationEvent, connect, InterruptedError, type ReinsClient } from "@reins/sdk";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { PostgresServer, postgresFolder } from "../../store/test/postgres-server.ts";
 import { TestCluster } from "./support/cluster.ts";
+import { HaakClient } from "./support/haak-client.ts";
 
 let server: PostgresServer;
 
@@ -18,6 +20,21 @@ async function client(cluster: TestCluster, url = cluster.url, token = cluster.t
   const reins = await connect(url, { token });
   onTestFinished(() => reins.close());
   return reins;
+}
+
+/** What AHP at an address decides about a look at the workspace. */
+async function decideOver(address: string, token: string) {
+  const to = { url: address, auth: { method: { type: "bearer", token } } } as const;
+  const isSocket = address.startsWith("ws");
+  const transport = isSocket ? ({ type: "websocket", ...to } as const) : ({ type: "http", ...to } as const);
+  const options = { reconnect: false, onFailure: "throw", agentId: "native", sessionId: "s1" } as const;
+  const ahp = await AhpClient.connect(transport, options);
+  try {
+    await ahp.handshake(["pre_action"]);
+    return await ahp.sendEvent("pre_action", { tool_name: "list_files", arguments: { path: "." } });
+  } finally {
+    await ahp.close();
+  }
 }
 
 /** The numbers that an agent counted. */
@@ -139,5 +156,61 @@ describe.skipIf(postgresFolder === undefined)("three nodes on one database", { t
     await writeFile(join(other?.home.path ?? "", "constitution.yaml"), stricter);
     const first = async () => (await cluster.ask("/v1/policy")).body.in_force.rules[0].name;
     await expect.poll(first, { timeout: 10_000 }).toBe("no_more");
+  });
+
+  it("take over from one that hangs, which is refused when it goes on, and begins anew", async () => {
+    const cluster = await startCluster("a", "b", "c");
+    const first = await client(cluster, cluster.urlOf("a"));
+    const { id } = await first.sessions.create({ agent: "scripted", cwd: cluster.workspace });
+    const owner = await cluster.ownerOf("default", cluster.urlOf("a"));
+    const [other = ""] = cluster.nodes.flatMap(({ name }) => (name === owner ? [] : [name]));
+    const reins = await client(cluster, cluster.urlOf(other));
+    const session = await reins.sessions.resume(id);
+    const { reins: hanging } = cluster.node(owner);
+    hanging.signal("SIGSTOP");
+    const next = () => cluster.ownerOf("default", cluster.urlOf(other)).catch(() => owner);
+    const answer = async () => {
+      const { body } = await cluster.ask(`/v1/sessions/${id}`, { url: cluster.urlOf(other) });
+      return body.id ?? "";
+    };
+    await expect.poll(answer, { timeout: 60_000 }).toBe(id);
+    expect(await next()).not.toBe(owner);
+    expect((await session.prompt("count 3").result()).text).toBe("1 2 3 ");
+    hanging.signal("SIGCONT");
+    // It is a node again, and passes on what it is asked.
+    const again = async () => [...(await cluster.serving(cluster.urlOf(owner))).keys()].toSorted();
+    await expect.poll(() => again().catch(() => []), { timeout: 60_000 }).toEqual(["a", "b", "c"]);
+    const back = await client(cluster, cluster.urlOf(owner));
+    expect((await (await back.sessions.resume(id)).prompt("count 4").result()).text).toBe("1 2 3 4 ");
+    expect(await cluster.node(other).home.run("ledger", "verify")).toMatchObject({ code: 0 });
+  });
+
+  it("serve every protocol through any of them", async () => {
+    const cluster = await startCluster("a", "b");
+    await cluster.ask("/v1/sessions");
+    const owner = await cluster.ownerOf();
+    const [other = ""] = cluster.nodes.flatMap(({ name }) => (name === owner ? [] : [name]));
+    const socket = cluster.urlOf(other).replace(/^http/, "ws");
+    await writeFile(join(cluster.workspace, "notes.txt"), "x");
+
+    const haak = await HaakClient.connect(`${socket}/ws?token=${cluster.token}`);
+    const begun = await haak.init({ agent_id: "native" });
+    const { text, events } = await haak.turn(begun.session_key, "what is in this folder");
+    expect(text).toContain("notes.txt");
+    expect(events.at(-1)).toMatchObject({ type: "done", stop_reason: "end_turn" });
+
+    for (const address of [`${socket}/ahp`, `${cluster.urlOf(other)}/ahp`])
+      expect(await decideOver(address, cluster.token)).toMatchObject({ decision: "allow" });
+
+    const body = JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "initialize",
+      params: { protocolVersion: 1, _meta: { reins: { agent: "native" } } },
+    });
+    const headers = { "content-type": "application/json" };
+    const begin = { url: cluster.urlOf(other), method: "POST", headers, body };
+    expect((await cluster.ask("/acp", begin)).body).toMatchObject({ id: 1, result: { protocolVersion: 1 } });
+    expect((await cluster.ask("/opencode/session", { url: cluster.urlOf(other) })).status).toBe(200);
   });
 });

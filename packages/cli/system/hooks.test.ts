@@ -440,5 +440,5 @@ test.skipIf(!registryAnswers)(
     );
     expect(after).toEqual(AGENTS.map((agent) => [agent, false, hookAgent(agent).longestWait === undefined]));
   },
-  LONG_MS * 3,
+  LONG_MS * 5,
 );

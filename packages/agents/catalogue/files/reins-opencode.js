@@ -68,7 +68,7 @@ export const Reins = async ({ directory }) => {
       await report(sessionID, "PostToolUse", { ...call, tool_response: output });
     },
     async "chat.message"({ sessionID }, { parts }) {
-      // What a sub-agent is told was decided as the call that begins it.
+      // The prompt of a sub-agent was decided as the call that begins it.
       if (children.has(sessionID)) return;
       const texts = parts.flatMap((part) => (part.type === "text" && !part.synthetic ? [part.text] : []));
       const files = parts.flatMap((part) =>

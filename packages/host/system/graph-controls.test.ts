@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { actorOf } from "@reins/supervisor";
-import { expect, test } from "vitest";
-import { openGraphHome } from "./fixtures/graph-home.ts";
+import { describe, expect, test } from "vitest";
+import { command, openGraphHome } from "./fixtures/graph-home.ts";
 
 const passes = (id: string, more: object = {}) => ({
   ...{ id, executor: { type: "runtime", target: "checkpoint" }, input: {} },
@@ -106,4 +106,76 @@ test("what was changed in a run is known after a restart, and once", async () =>
   const { controls } = await second.get(run_id);
   expect(controls).toMatchObject([{ kind: "decide", actions: ["a"], note: "not needed" }]);
   expect(controls).toHaveLength(1);
+});
+
+describe("what a model says", () => {
+  const { signal } = new AbortController();
+  const fenced = (declared: object) => `\`\`\`json agent-protocol\n${JSON.stringify(declared)}\n\`\`\``;
+  const expand = (ref: string) => ({
+    text: fenced({
+      ...{ type: "agent.protocol", version: "1", intent: "expand_ref" },
+      payload: { refs: [{ ref }] },
+    }),
+    ...{ calls: [], isComplete: true },
+  });
+
+  test("beside an answer, or instead of a declaration, is on the record where nothing runs", async () => {
+    const home = await openGraphHome();
+    const { session_id } = await home.start([]);
+    const service = home.hosting.protocol.serviceFor("default");
+    const answer = { name: "AgentProtocolOutput", arguments: '{"kind":"answer","message":"It is green."}' };
+    const beside = { type: "agent.protocol", version: "1", intent: "execute", payload: {} };
+    await service.declare(session_id, { text: fenced(beside), calls: [answer], isComplete: true }, signal);
+    const unknown = { name: "no_such_tool", arguments: "{}" };
+    await service.declare(session_id, { text: "", calls: [unknown], isComplete: true }, signal);
+    const [start] = await home.harness.ledger.read({ tag: "session_start", limit: 1 });
+    const noted = async (tag: string) => {
+      const entries = await home.harness.ledger.read({ tag, limit: 10 });
+      return entries.map(({ entry: { entity_id, payload } }) => [entity_id, payload]);
+    };
+    const chain = start?.entry.entity_id;
+    expect(await noted("protocol_violated")).toMatchObject([
+      [chain, { violations: [{ kind: "block_beside_call", detail: "json agent-protocol" }] }],
+    ]);
+    expect(await noted("protocol_refused")).toMatchObject([
+      [chain, { code: "executor", reason: expect.stringContaining("no_such_tool") }],
+    ]);
+  });
+
+  test("expands what another run stored also in a session without runs, and names what is missing otherwise", async () => {
+    const home = await openGraphHome();
+    const { run_id } = await home.run([command("count", "seq 3")]);
+    const { session_id } = await home.start([]);
+    const service = home.hosting.protocol.serviceFor("default");
+    await service.declare(session_id, expand(`runtime://runs/${run_id}/actions/count/output`), signal);
+    expect(await service.transcript(session_id)).toMatch(/## Expanded reference[\s\S]*1\n2\n3\n/);
+    await service.declare(session_id, expand("artifact:count"), signal);
+    expect(await service.transcript(session_id)).toContain(
+      "no run of this session has artifact:count; name one",
+    );
+  });
+});
+
+test("the steps of a pipeline have names, by which people and the record know them", async () => {
+  const steps = [
+    { name: "build", tool: "run_command", input: { command: "true" } },
+    { name: "clean", tool: "delete_file", input: { path: "old.txt" } },
+    { tool: "run_command", input: { command: "true" } },
+  ];
+  const pipelines = { release: { description: "Builds and cleans.", steps } };
+  const home = await openGraphHome({
+    rules: `tool_rules:
+  - { name: never, condition: { tool_name_matches: [delete_file] }, verdict: blocked, reason: nothing is deleted }
+  - { name: all, condition: {}, verdict: allowed }
+`,
+    graphs: { pipelines },
+  });
+  const { run_id, actions } = await home.run([
+    { id: "a", title: "Release it", executor: { type: "pipeline", target: "release" } },
+  ]);
+  expect(actions[0]?.status_reason).toMatch(/^clean: delete_file was refused: .*nothing is deleted/);
+  const calls = (await home.entries("tool_call")).map(({ payload }) => Object(payload).call);
+  expect(calls).toContain(`${run_id}/a/1/1-build`);
+  const decided = (await home.entries("policy_verdict")).map(({ payload }) => Object(payload).facts?.claims);
+  expect(decided).toContainEqual(expect.objectContaining({ title: "Release it: build" }));
 });

@@ -14,7 +14,17 @@ const Pipeline = z.strictObject({
   capabilities: Capabilities,
   /** Native tools with their input; `{ $ref: "input:<member>" }` stands for a member of the action's input. */
   steps: z
-    .array(z.strictObject({ tool: z.string().min(1), input: z.record(z.string(), z.unknown()).default({}) }))
+    .array(
+      z.strictObject({
+        /** What people and records call it: a name for files and addresses. */
+        name: z
+          .string()
+          .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/)
+          .optional(),
+        tool: z.string().min(1),
+        input: z.record(z.string(), z.unknown()).default({}),
+      }),
+    )
     .min(1)
     .max(100),
 });

@@ -198,7 +198,7 @@ export class GraphRuns {
   ): Promise<Expanded & { readonly ref: string }> {
     return translated(async () => {
       const run = await this.#store.expect(principal, id);
-      const text = await this.#references.expand(run, ref, "user");
+      const text = await this.#references.expand(run.declared, ref, { run, audience: "user" });
       return { ref, ...expandText(String(this.#options.harness.redact(text)), { range }) };
     });
   }
@@ -275,9 +275,11 @@ export class GraphRuns {
     return this.#store.find(tenant, id);
   }
 
-  /** What a reference of a session's model leads to. */
-  expandFor(run: GraphRun, ref: string): Promise<string> {
-    return this.#references.expand(run, ref, "model");
+  /** What a reference of a session's model leads to: by itself in a run of it, if there is one. */
+  async expandFor(session: SessionRecord, ref: string, run: GraphRun | undefined): Promise<string> {
+    const { tenant } = session;
+    const principal = run?.declared.principal ?? (await this.ownerOf(session));
+    return this.#references.expand({ tenant, principal }, ref, { run, audience: "model" });
   }
 
   /** How the actions of a run stand, with outputs as far as a model is to see more of them than a summary. */

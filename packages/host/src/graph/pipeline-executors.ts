@@ -18,7 +18,14 @@ import { memberAt } from "./references.ts";
 export interface PipelineSettings {
   readonly description: string;
   readonly capabilities?: readonly string[] | undefined;
-  readonly steps: readonly { readonly tool: string; readonly input: Readonly<Record<string, unknown>> }[];
+  readonly steps: readonly PipelineStep[];
+}
+
+interface PipelineStep {
+  /** What people, records and errors call it: its tool, if it has no name. */
+  readonly name?: string | undefined;
+  readonly tool: string;
+  readonly input: Readonly<Record<string, unknown>>;
 }
 
 /** The pipelines of an operator. A step may refer to the action's input by `{ "$ref": "input:<member>" }`. */
@@ -59,20 +66,22 @@ async function performSteps(
   signal: AbortSignal,
 ): Promise<PerformedAction> {
   const outputs: unknown[] = [];
-  for (const [index, { tool, input }] of steps.entries()) {
-    const executor = tools.find(({ name }) => name === tool);
-    if (!executor) throw new Error(`step ${index + 1}: there is no tool ${tool}`);
+  for (const [index, { tool, input, name = tool }] of steps.entries()) {
+    const executor = tools.find((one) => one.name === tool);
+    if (!executor) throw new Error(`step ${index + 1} (${name}): there is no tool ${tool}`);
     const given = await withReferences(input, async (reference) => memberOf(call, reference));
     const own = { ...call, input: isRecord(given) ? given : {} };
     const step = {
-      name: `${index + 1}`,
+      // A step that another one took the place of is another part.
+      name: `${index + 1}-${name}`,
+      title: `${call.action.title}: ${name}`,
       executor: `tool:${tool}`,
       mayRepeat: mayRepeat(executor, call.action),
     };
     const performed = await performStep(step, own, () => executor.plan(own), signal);
     outputs.push(performed.output);
     const { isError = false, refused, isUnknown = false } = performed;
-    if (isError) return { output: outputs, isError, refused, isUnknown };
+    if (isError) return { output: outputs, isError, refused: refused && `${name}: ${refused}`, isUnknown };
   }
   return { output: outputs };
 }
@@ -89,6 +98,8 @@ export interface ActionStep {
   /** Its name among the parts of the action. */
   readonly name: string;
   readonly executor: string;
+  /** What people see it as; by default the title of the action. */
+  readonly title?: string | undefined;
   readonly mayRepeat: boolean;
   /** Whether it is refused where a person would have to agree. */
   readonly isUnasked?: boolean;
@@ -111,13 +122,14 @@ export function performStep<Performed extends PerformedAction>(
 }
 
 async function decideAndPerform<Performed extends PerformedAction>(
-  { executor, isUnasked = false }: ActionStep,
+  { executor, title: own, isUnasked = false }: ActionStep,
   call: ActionCall,
   planned: PlannedAction<Performed>,
   signal: AbortSignal,
   begin: () => Promise<boolean>,
 ): Promise<Performed | PerformedAction> {
   const { action, place, run, mayWrite } = call;
+  const title = own ?? action.title;
   const point: ControlPoint = {
     kind: "graph_action",
     tools: planned.tools,
@@ -125,13 +137,13 @@ async function decideAndPerform<Performed extends PerformedAction>(
     payload: {
       tool_name: planned.tool,
       arguments: planned.arguments,
-      title: action.title,
+      title,
       graph: {
-        ...{ run_id: run, action_id: action.id, title: action.title },
+        ...{ run_id: run, action_id: action.id, title },
         ...{ depends_on: action.dependsOn, executor, operation: action.operation },
       },
     },
-    call: { id: call.call, reported: { title: action.title, rawInput: planned.arguments } },
+    call: { id: call.call, reported: { title, rawInput: planned.arguments } },
   };
   if (isUnasked && !(await isForeseen(place.context.harness, requestFor(place, point)))) {
     const refused = `${planned.tool} is not allowed without a question`;

@@ -15,6 +15,7 @@ import {
   type TranscriptTurn,
   transcript,
 } from "@reins/graph";
+import type { Draft } from "@reins/ledger";
 import type { Harness } from "@reins/supervisor";
 import type { Hub } from "../hub/hub.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
@@ -22,7 +23,7 @@ import { RESULT_LIMITS } from "./executor.ts";
 import type { GraphRun } from "./graph-run.ts";
 import type { GraphRuns } from "./graph-runs.ts";
 import { maySee } from "./references.ts";
-import { NATIVE_AGENT } from "./run-place.ts";
+import { chainOf, NATIVE_AGENT } from "./run-place.ts";
 
 /** A turn of a transcript as it is stored. A run is shown as it stands when it is read. */
 type StoredTurn = Exclude<TranscriptTurn, RunTurn> | { readonly kind: "run"; readonly run: string };
@@ -34,7 +35,7 @@ interface Heard {
 }
 
 export interface ProtocolOptions {
-  readonly harness: Pick<Harness, "store">;
+  readonly harness: Pick<Harness, "store" | "record">;
   readonly hub: Promise<Hub>;
   readonly runs: GraphRuns;
 }
@@ -113,9 +114,12 @@ export class Protocol {
     try {
       const { registry } = await this.#options.runs.executorsIn(session);
       const carried = this.#read(message, (name) => registry.hasTool(name));
+      const violations = "violations" in carried ? carried.violations : [];
+      if (violations.length > 0) await this.#note(session, "protocol_violated", { violations });
       return await this.#carryOut(session, carried, signal);
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
+      await this.#note(session, "protocol_refused", { code: error.code, reason: error.message });
       await this.#add(session, { kind: "error", text: error.message });
       return { kind: "again" };
     }
@@ -215,9 +219,8 @@ export class Protocol {
     const { runs } = this.#options;
     const stored = (await this.#turns(session)).findLast((turn) => turn.kind === "run");
     const newest = stored && (await this.#find(session, stored.run));
-    if (!newest) throw new ProtocolError("reference", "nothing was run in this session");
     for (const { ref, range, reason } of refs) {
-      const text = await runs.expandFor(newest, ref);
+      const text = await runs.expandFor(session, ref, newest);
       const most = Math.floor(EXPANSION / refs.length);
       const expanded = expandText(text, { range, reason, most });
       await this.#add(session, {
@@ -282,6 +285,19 @@ export class Protocol {
 
   async #turns(session: SessionRecord): Promise<readonly StoredTurn[]> {
     return (await this.#stored(session)).filter((turn) => turn.kind !== "heard");
+  }
+
+  /** Records that a message of the model was not as the protocol has it, or was refused. */
+  async #note(session: SessionRecord, change: string, said: object): Promise<void> {
+    const draft: Draft = {
+      quality: "session_lifecycle",
+      actor: session.acts_as ?? session.agent,
+      target: session.id,
+      entity_id: chainOf(session),
+      tags: [change],
+      payload: { change, ...said },
+    };
+    await this.#options.harness.record([draft], { durable: false });
   }
 
   async #stored({ tenant, id }: SessionRecord): Promise<readonly (StoredTurn | Heard)[]> {

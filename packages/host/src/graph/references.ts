@@ -150,19 +150,26 @@ export class References {
     throw new ProtocolError("reference", `${id} of run ${run.id} has no stored output`);
   }
 
-  /** What a reference leads to, for a person or a model that may see a run. */
-  async expand(run: GraphRun, ref: string, audience: "user" | "model"): Promise<string> {
+  /** What a reference leads to, for a person or a model that may see a run; without one, it has to name its run. */
+  async expand(
+    { tenant, principal }: Pick<DeclaredRun, "tenant" | "principal">,
+    ref: string,
+    { run, audience }: { readonly run: GraphRun | undefined; readonly audience: "user" | "model" },
+  ): Promise<string> {
     const reference = readReference(ref);
-    if (reference.kind === "action") {
-      const { action, part } = reference;
-      return this.stored(run, { kind: "run", run: run.id, action, part }, audience);
-    }
-    if (reference.kind !== "run" && reference.kind !== "artifact")
+    if (reference.kind !== "action" && reference.kind !== "run" && reference.kind !== "artifact")
       throw new ProtocolError("reference", `${ref} is not a stored result`);
-    const { tenant, principal } = run.declared;
-    const isOwn = reference.run === undefined || reference.run === run.id;
-    const found = isOwn ? run : await this.expectVisible(principal, tenant, reference.run ?? "");
-    return this.stored(found, reference, audience);
+    const named = runIn(reference);
+    const found =
+      named === undefined || named === run?.id ? run : await this.expectVisible(principal, tenant, named);
+    if (!found)
+      throw new ProtocolError(
+        "reference",
+        `no run of this session has ${ref}; name one, as in runtime://runs/<run>/actions/<id>/output`,
+      );
+    if (reference.kind !== "action") return this.stored(found, reference, audience);
+    const { action, part } = reference;
+    return this.stored(found, { kind: "run", run: found.id, action, part }, audience);
   }
 
   /** How the actions of a run stand, with outputs as far as a model is to see more of them than a summary. */

@@ -254,6 +254,30 @@ test("an observer learns what a call used, by kind, and how it ended", async () 
   expect(verdicts).toHaveLength(1);
 });
 
+test("secrets are found in every part of a conversation, also where a call before had most of it", async () => {
+  await using model = await ScriptedModel.listen({ script: () => reply(say("yes")) });
+  const rule =
+    '- { name: no, condition: { arguments: { secrets: "true" } }, verdict: blocked, reason: a secret }';
+  const metered = await openMetered(rules(rule), model.endpoint.url);
+  const part = (content: unknown) => ({ role: "user", content });
+  const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+  const plain = [part("hello"), part([{ type: "text", text: "go on" }])];
+  const statuses: number[] = [];
+  for (const messages of [
+    plain,
+    [...plain, part(`use ${token}`)],
+    [...plain, part(`use ${token}`)],
+    [...plain, part("and now")],
+    [part([{ type: "tool_result", content: [{ type: "text", text: token }] }]), ...plain],
+    ["--token", token],
+    plain,
+  ])
+    statuses.push((await metered.ask({ messages })).status);
+  expect(statuses).toEqual([200, 403, 403, 200, 403, 403, 200]);
+  expect((await metered.ask({ messages: plain, system: token })).status).toBe(403);
+  expect((await metered.ask({ messages: plain, metadata: { password: "hunter2hunter2" } })).status).toBe(403);
+});
+
 test("a verdict is in the ledger before anything reaches the provider", async () => {
   const before: number[] = [];
   const server = await LoopbackServer.listen();

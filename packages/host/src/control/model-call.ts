@@ -1,5 +1,6 @@
 import type { Admission, CallGovernor, CountedUsage, ModelCall, Spending } from "@reins/gateway";
-import { type Decided, type Origin, resultDraft } from "@reins/supervisor";
+import { isRecord, LruCache } from "@reins/kit";
+import { type Decided, type Origin, type Redact, resultDraft } from "@reins/supervisor";
 import { type ActionPayload, recordedSubject } from "./control-point.ts";
 import { enforce } from "./enforce.ts";
 import { recordIn } from "./outcome.ts";
@@ -93,7 +94,7 @@ const NOTHING: Spending = { tokens: 0, cost: 0 };
 function pointOf({ context }: MeteredSession, call: ModelCall, tokens_used: number): ModelCallPoint {
   const { provider, model, url, method, estimatedInput, maxOutput, isPriced, body, reserves } = call;
   const tools = call.tools.slice(0, MOST_TOOLS).map(nameOf);
-  const secrets = context.harness.redact(body) !== body;
+  const secrets = holdsSecret(context.harness.redact, body);
   const tokens = { estimated_tokens: estimatedInput, max_tokens: maxOutput };
   return {
     kind: "model_call",
@@ -107,6 +108,33 @@ function pointOf({ context }: MeteredSession, call: ModelCall, tokens_used: numb
     },
     reserves,
   };
+}
+
+/** The members of calls that hold a conversation, which the next call repeats. */
+const CONVERSATIONS = ["messages", "input", "contents"];
+/** How many parts of conversations are remembered, and how many characters of them. */
+const REMEMBERED = { entries: 100_000, size: 8 * 1024 * 1024 };
+/** The parts of conversations that hold no secret, as JSON, by what looked for some: that never changes. */
+const plain = new WeakMap<Redact, LruCache<string, true>>();
+
+/** Whether a call holds a secret. What a call before held already is not read again: that is most of a conversation. */
+function holdsSecret(redact: Redact, body: ModelCall["body"]): boolean {
+  const known = plain.get(redact) ?? new LruCache<string, true>(REMEMBERED);
+  plain.set(redact, known);
+  const rest: Record<string, unknown> = { ...body };
+  for (const name of CONVERSATIONS) {
+    const parts = body[name];
+    // Of a list of texts, one may say what the next is.
+    if (!Array.isArray(parts) || !parts.every(isRecord)) continue;
+    delete rest[name];
+    for (const part of parts) {
+      const text = JSON.stringify(part);
+      if (known.get(text)) continue;
+      if (redact(part) !== part) return true;
+      known.set(text, true, text.length);
+    }
+  }
+  return redact(rest) !== rest;
 }
 
 /** How a call ended, and what it used. */

@@ -91,6 +91,10 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: () => P
     "find the tools of a session, as the model would",
     async () => (await import("./commands/tools.ts")).toolsCommand,
   ],
+  rewind: [
+    "take a session back to before a turn",
+    async () => (await import("./commands/rewind.ts")).rewindCommand,
+  ],
   keys: [
     "keep the keys of model providers for the gateway",
     async () => (await import("./commands/keys.ts")).keysCommand,

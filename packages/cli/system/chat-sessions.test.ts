@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { homeWith, stub } from "./support/added-agents.ts";
@@ -65,6 +65,37 @@ describe("sessions of a conversation", () => {
     terminal.type(`say after${ENTER}`);
     await terminal.shows(/^ {2}after/m);
     expect(terminal.text.match(/^ {2}before/gm)).toHaveLength(1);
+  });
+
+  it("go back to before a turn, by a slash command and by reins rewind", async () => {
+    const home = new OperatedHome();
+    await home.up();
+    const file = join(home.workspace, "hello.txt");
+    const terminal = await chat(home);
+    const id = /session ([0-9a-f]{8})/.exec(terminal.text)?.[1] ?? "";
+    terminal.type(`write a file named hello.txt${ENTER}`);
+    await terminal.shows("hello.txt is written.");
+    await terminal.shows("ready · native");
+    const dry = await home.run("rewind", id, "1", "--dry-run");
+    expect(dry.stderr).toBe("");
+    expect([dry.code, dry.stdout]).toEqual([0, expect.stringMatching(/to be removed .*hello\.txt/)]);
+    expect(existsSync(file)).toBe(true);
+    terminal.type(`/rewind${ENTER}`);
+    await terminal.shows("Go back to before");
+    terminal.type(ENTER);
+    await terminal.shows(/to be removed .*hello\.txt[\s\S]*Go back\?/);
+    terminal.keep("rewind");
+    terminal.type(ENTER);
+    await terminal.shows("The conversation went back");
+    expect(existsSync(file)).toBe(false);
+    // The rewind is taken back, and what another wrote is not overwritten.
+    expect(await home.done("rewind", id, "2")).toMatch(/written .*hello\.txt/);
+    writeFileSync(file, "of a person");
+    const refused = await home.run("rewind", id, "1", "--files");
+    expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining("Nothing was changed.")]);
+    expect(readFileSync(file, "utf8")).toBe("of a person");
+    expect(await home.done("rewind", id)).toMatch(/rewind[\s\S]*rewind/);
+    expect((await home.run("rewind", id, "9")).stderr).toContain("There is no turn 9");
   });
 
   it("are forked, and have modes, models and files that are completed and chosen", async () => {

@@ -6,6 +6,9 @@ export type {
   FileEntry,
   FileStat,
   PlacedEntry,
+  RewindReport,
+  RewindTurn,
+  RewindTurns,
   Run,
   RunGraph,
   Session as SessionRecord,
@@ -26,5 +29,5 @@ export type {
 export { type RpcStreamOptions, rpcStream } from "./rpc-stream.ts";
 export type { RunsClient } from "./runs.ts";
 export type { ConversationEvent, Verdict } from "./session-events.ts";
-export type { NewSession, Session, Sessions } from "./sessions.ts";
+export type { NewSession, RewindOptions, Session, Sessions } from "./sessions.ts";
 export type { PromptContent, PromptEvent, Turn, TurnResult } from "./turn.ts";

@@ -1,6 +1,12 @@
 import type { McpServer } from "@agentclientprotocol/sdk";
 import { type JsonObject, membersOf, readResult, SANDBOX, updateIn } from "@reins/acp";
-import { type Session as SessionRecord, sessionOperations } from "@reins/api";
+import {
+  type RewindReport,
+  type RewindTurns,
+  rewindOperations,
+  type Session as SessionRecord,
+  sessionOperations,
+} from "@reins/api";
 import { raceAbort } from "@reins/kit/async";
 import { AcpConnection, type AcpOptions } from "./acp-connection.ts";
 import { ConnectionError } from "./errors.ts";
@@ -27,6 +33,18 @@ export interface SessionListQuery extends Abortable {
   readonly agent?: string | undefined;
   readonly cwd?: string | undefined;
   readonly state?: SessionRecord["state"] | undefined;
+}
+
+/** How a session goes back. */
+export interface RewindOptions extends Abortable {
+  /** Restores the files; by default it does. */
+  readonly files?: boolean | undefined;
+  /** Takes the conversation back; by default where Reins holds it. */
+  readonly conversation?: boolean | undefined;
+  /** Shows what it would do, and does nothing. */
+  readonly dryRun?: boolean | undefined;
+  /** Replaces what was changed otherwise, and restores what it can where not everything can be. */
+  readonly force?: boolean | undefined;
 }
 
 /** The sessions of a client. Its connection opens with the first use and is replaced when it is lost. */
@@ -93,6 +111,21 @@ export class Sessions {
   async fork(id: string, { signal }: Abortable = {}): Promise<Session> {
     const { cwd } = await this.get(id, { signal });
     return this.#open("session/fork", { sessionId: id, cwd, mcpServers: [] }, signal);
+  }
+
+  /** Lists the turns that a session can go back to before, and the rewinds that it made. */
+  turns(id: string, { signal }: Abortable = {}): Promise<RewindTurns> {
+    return this.#http.call(rewindOperations.listTurns, { params: { id }, signal });
+  }
+
+  /** Takes a session back to before a turn, also one that no agent has open. To go to before a rewind undoes it. */
+  rewind(
+    id: string,
+    turn: string,
+    { signal, dryRun: dry_run, ...options }: RewindOptions = {},
+  ): Promise<RewindReport> {
+    const body = { turn, dry_run, ...options };
+    return this.#http.call(rewindOperations.rewindSession, { params: { id }, body, signal });
   }
 
   /** The current connection; opens one if there is none, once for all that ask meanwhile. */
@@ -165,6 +198,16 @@ export class Session {
   async cancel({ signal }: Abortable = {}): Promise<void> {
     const sent = (await this.attached({ signal })).notify("session/cancel", { sessionId: this.id });
     await (signal ? raceAbort(sent, signal) : sent);
+  }
+
+  /** Lists the turns that it can go back to before, and the rewinds that it made. */
+  turns(options: Abortable = {}): Promise<RewindTurns> {
+    return this.#sessions.turns(this.id, options);
+  }
+
+  /** Takes it back to before a turn: the files that Reins wrote, and the conversation where Reins holds it. */
+  rewind(turn: string, options: RewindOptions = {}): Promise<RewindReport> {
+    return this.#sessions.rewind(this.id, turn, options);
   }
 
   /** Creates a session that continues this one. */

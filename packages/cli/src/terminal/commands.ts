@@ -1,4 +1,6 @@
+import type { RewindReport } from "@reins/api";
 import { errorMessage } from "@reins/kit";
+import { describeRewind } from "../commands/rewind.ts";
 import { CliError } from "../errors.ts";
 import type { Chat, ChoiceItem } from "./chat.ts";
 
@@ -54,6 +56,16 @@ export const COMMANDS: ReadonlyMap<string, SlashCommand> = new Map<string, Slash
     },
   ],
   ["fork", { about: "continue in a copy of this session", run: (chat) => chat.fork() }],
+  [
+    "rewind",
+    {
+      about: "go back to before a turn, with files and conversation",
+      argument: "[turn]",
+      offers: turns,
+      run: (chat, turn) =>
+        turn ? rewind(chat, turn) : chosen(chat, "Go back to before", turns, (one) => rewind(chat, one)),
+    },
+  ],
   [
     "mode",
     { about: "show or set the mode", argument: "[mode]", offers: settings("mode"), run: setter("mode") },
@@ -186,6 +198,36 @@ async function agents(chat: Chat): Promise<readonly ChoiceItem[]> {
 
 function sessions(chat: Chat): Promise<readonly ChoiceItem[]> {
   return chat.sessions();
+}
+
+/** The turns of the session, the last one first. */
+async function turns(chat: Chat): Promise<readonly ChoiceItem[]> {
+  const { session } = chat.state;
+  if (!session) return [];
+  const found = await chat.reins.sessions.turns(session.id);
+  return found.turns.toReversed().map(({ id, kind, prompt, files, in_effect }) => ({
+    value: id,
+    label: kind === "rewind" ? "the rewind" : (prompt ?? id),
+    about: `${files} changes of files${in_effect === false ? ", left out" : ""}`,
+  }));
+}
+
+/** Shows what a rewind would do, and does it where the person wants that. */
+async function rewind(chat: Chat, turn: string): Promise<void> {
+  const { session } = chat.state;
+  if (!session) return chat.note("There is no session.");
+  const { sessions } = chat.reins;
+  const show = (report: RewindReport, dryRun: boolean) =>
+    chat.dispatch({ type: "lines", lines: describeRewind(report, dryRun).trimEnd().split("\n") });
+  const plan = await sessions.rewind(session.id, turn, { dryRun: true });
+  show(plan, true);
+  const isHindered = plan.files.some(({ state }) => state === "conflict" || state === "lost");
+  const ways = isHindered
+    ? [{ value: "force", label: "Replace and restore what can be" }]
+    : [{ value: "do", label: "Go back" }];
+  const way = await chat.display?.choose("Go back?", [...ways, { value: "no", label: "Leave it as it is" }]);
+  if (way === undefined || way === "no") return;
+  show(await sessions.rewind(session.id, turn, { force: way === "force" }), false);
 }
 
 function settings(id: string) {

@@ -138,8 +138,7 @@ export class FileSnapshots {
       const counts = new Map<string, number>();
       for (const { turn } of journal.changes) counts.set(turn, (counts.get(turn) ?? 0) + 1);
       const turns = journal.turns.map((line) => {
-        const isCut = line.before !== undefined && !journal.isDone(line.id);
-        return { ...line, files: counts.get(line.id) ?? 0, isCut };
+        return { ...line, files: counts.get(line.id) ?? 0, isCut: journal.isCut(line.id) };
       });
       return { turns, forgotten: journal.forgotten };
     });
@@ -159,7 +158,9 @@ export class FileSnapshots {
         if (!first || !last) continue;
         const { state: current, version } = await entryAt(path, 0);
         const one = { path, target: first.was, current, version };
-        const isOurs = last.left.some((state) => isSame(state, current));
+        // What takes the place of an entry of another kind is written after that is removed.
+        const isHalf = journal.isCut(last.turn) && current.kind === "absent";
+        const isOurs = isHalf || last.left.some((state) => isSame(state, current));
         const isWhole = changes.every(
           ({ was }, index) => index === 0 || changes[index - 1]?.left.some((state) => isSame(state, was)),
         );

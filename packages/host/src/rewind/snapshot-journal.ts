@@ -105,9 +105,9 @@ export class SnapshotJournal {
     return bytes;
   }
 
-  /** Whether a rewind is complete. */
-  isDone(turn: string): boolean {
-    return this.#done.has(turn);
+  /** Whether a turn is a rewind that was cut off before its end. */
+  isCut(turn: string): boolean {
+    return this.#turns.get(turn)?.before !== undefined && !this.#done.has(turn);
   }
 
   hasTurn(id: string): boolean {

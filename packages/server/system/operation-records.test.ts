@@ -79,6 +79,10 @@ const REQUESTS: Readonly<Record<string, () => Promise<OperationRequest>>> = {
   send_mail: async () => ({ path: "/v1/mailbox", body: { to: "reed", body: "rain" } }),
   mark_mail_read: async () => ({ path: "/v1/mailbox/reed/read", body: { messages: ["none"] } }),
   add_memory: async () => ({ path: "/v1/memory", body: { content: "releases are cut on Thursdays" } }),
+  rewind_session: async () => {
+    const { body, ...request } = await make("POST /v1/sessions/{id}/rewind {id}");
+    return { ...request, body: { ...Object(body), dry_run: false } };
+  },
   install_agent: async () => ({ path: "/v1/agents/pi/install" }),
   set_command_limits: async () => ({
     path: "/v1/processes/config",
@@ -95,6 +99,7 @@ const REQUESTS: Readonly<Record<string, () => Promise<OperationRequest>>> = {
 
 /** Operations whose record needs more than a request, and the test that makes it. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
+  drain_node: "nodes.test.ts of the command, where nodes share a database",
   decide_run: "graph-durable.test.ts, where a restart has interrupted a run",
 };
 

@@ -354,20 +354,16 @@ export class Turn {
     const { totalTokens } = readResult("session/prompt", answer).usage;
     // A turn that failed has used what its context held at least.
     const tokens = totalTokens ?? (answer === undefined && this.#tokens > 0 ? this.#tokens : undefined);
-    return {
-      ...(tokens !== undefined && { tokens }),
-      ...(this.#spent !== undefined && { cost: this.#spent }),
-    };
+    const cost = this.#spent;
+    return { ...(tokens !== undefined && { tokens }), ...(cost !== undefined && { cost }) };
   }
 
   /** What of its usage was not charged yet; counts as charged from then on. */
   takeUncharged({ tokens = 0, cost = 0 }: TurnUsage): TurnUsage {
     if (this.counted) return {};
-    const rest = {
-      tokens: Math.max(0, tokens - this.#charged.tokens),
-      cost: Math.max(0, cost - this.#charged.cost),
-    };
-    this.#charged = { tokens: this.#charged.tokens + rest.tokens, cost: this.#charged.cost + rest.cost };
+    const { tokens: chargedTokens, cost: chargedCost } = this.#charged;
+    const rest = { tokens: Math.max(0, tokens - chargedTokens), cost: Math.max(0, cost - chargedCost) };
+    this.#charged = { tokens: chargedTokens + rest.tokens, cost: chargedCost + rest.cost };
     return { ...(tokens > 0 && { tokens: rest.tokens }), ...(cost > 0 && { cost: rest.cost }) };
   }
 

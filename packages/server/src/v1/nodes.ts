@@ -1,5 +1,6 @@
 import { nodeOperations, type ShownNode } from "@reins/api";
 import { type KnownNode, nodeTables, type Store } from "@reins/store";
+import { actorOf } from "@reins/supervisor";
 import { required } from "../access/authenticator.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { HttpProblem } from "../problems.ts";
@@ -19,10 +20,17 @@ export function nodeRoutes(cluster: Cluster | undefined): Routes {
       router.handle(nodeOperations.getNode, async ({ harness: { store }, params: { name } }) =>
         shown(store, await nodeOf(store, name), (await own())?.id),
       );
-      router.handle(nodeOperations.drainNode, async ({ harness: { store }, params: { name }, body }) => {
+      router.handle(nodeOperations.drainNode, async ({ harness, principal, params: { name }, body }) => {
+        const { store } = harness;
         const membership = await own();
-        if (!(await membership?.drain(name, body.drain))) throw noNode(name);
-        return shown(store, await nodeOf(store, name), membership?.id);
+        if (!membership || stateOf(await nodeOf(store, name)) === "gone") throw noNode(name);
+        const by = { principal: principal.id, kind: principal.kind };
+        const payload = { change: body.drain ? "node_drained" : "node_serves", node: name, by };
+        await harness.record([
+          { quality: "policy_change", actor: actorOf(principal), target: `node:${name}`, payload },
+        ]);
+        if (!(await membership.drain(name, body.drain))) throw noNode(name);
+        return shown(store, await nodeOf(store, name), membership.id);
       });
     },
   };

@@ -24,6 +24,7 @@ import type {
 } from "@reins/supervisor";
 import {
   CHAT,
+  cleaned,
   continued,
   DECISION_BOUNDS,
   DURATION_BOUNDS,
@@ -40,8 +41,6 @@ import {
 
 /** The most turns, calls and questions that are followed at once; of more, the oldest ends unknown. */
 const MOST_OPEN = 4_096;
-/** The longest text in a span. */
-const MOST_TEXT = 256;
 const SECOND = 1_000;
 
 /** What telemetry is made with. */
@@ -373,22 +372,13 @@ export class AgentTelemetry implements SupervisorObserver {
     return ROOT_CONTEXT;
   }
 
-  /** Removes secrets from texts, and shortens them. */
   #clean(attributes: Attributes): Attributes {
-    const cleaned = Object.entries(attributes).map(([name, value]) => {
-      if (typeof value !== "string") return [name, value];
-      const text = this.#redact(value.slice(0, MOST_CHECKED));
-      return [name, String(text).slice(0, MOST_TEXT)];
-    });
-    return Object.fromEntries(cleaned);
+    return cleaned(attributes, this.#redact);
   }
 }
 
 /** Outcomes that are errors. */
 const FAILURES = ["failed", "broken"];
-
-/** The longest text that is checked for secrets: more than is kept, so that none is cut in half. */
-const MOST_CHECKED = 16 * MOST_TEXT;
 
 interface At {
   readonly turn: string | undefined;

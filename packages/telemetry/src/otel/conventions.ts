@@ -46,6 +46,20 @@ export function requestedModel(payload: Readonly<Record<string, unknown>>): Requ
   return { provider: PROVIDERS.get(provider) ?? provider, model, maxTokens, by: "gateway" };
 }
 
+/** The longest text in a span. */
+const MOST_TEXT = 256;
+/** The longest text that is checked for secrets: more than is kept, so that none is cut in half. */
+const MOST_CHECKED = 16 * MOST_TEXT;
+
+/** Removes secrets from the texts of attributes, and shortens them. */
+export function cleaned(attributes: Attributes, redact: (text: string) => unknown): Attributes {
+  const clean = Object.entries(attributes).map(([name, value]) => {
+    if (typeof value !== "string") return [name, value];
+    return [name, String(redact(value.slice(0, MOST_CHECKED))).slice(0, MOST_TEXT)];
+  });
+  return Object.fromEntries(clean);
+}
+
 /** An attribute where there is a value. */
 export function present(name: string, value: unknown): Attributes {
   return typeof value === "string" || typeof value === "number" ? { [name]: value } : {};

@@ -61,7 +61,7 @@ export {
   type Handoff,
   readAnswer,
 } from "./run/assignment.ts";
-export { chooseExecutor, type Executor, registryView, writesOf } from "./run/executors.ts";
+export { chooseExecutor, type Executor, misfit, registryView, writesOf } from "./run/executors.ts";
 export { type ActionState, hasEnded } from "./run/progress.ts";
 export { runGraph } from "./run/schedule.ts";
 export type {

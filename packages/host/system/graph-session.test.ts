@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type JsonObject, membersOf } from "@reins/acp";
+import { protocolInstructions } from "@reins/graph";
 import type { Principal } from "@reins/supervisor";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { stdioServer } from "../../mcp/system/fixtures/home.ts";
-import { ALL_ALLOWED, declarationOf, openGraphHome } from "./fixtures/graph-home.ts";
+import { ALL_ALLOWED, command, declarationOf, openGraphHome } from "./fixtures/graph-home.ts";
 import { textIn } from "./fixtures/home.ts";
 
 type Home = Awaited<ReturnType<typeof openGraphHome>>;
@@ -83,6 +84,40 @@ tool_rules:
     );
     const names = allowed.map(({ name }) => name).filter((name) => name.startsWith("mcp"));
     expect(names).toEqual(["mcp__confidant__tell", "mcp__confidant__die", "mcp__confidant__show"]);
+  });
+
+  test("are shown with the schema of their arguments, which are checked before anything runs", async () => {
+    const home = await openGraphHome({ rules: RULES, parts: [] });
+    const got = join(home.workspace, "got.txt");
+    const { session } = await attached(home, { servers: [confidant(got)] });
+    const { allowed } = await home.hosting.graphs.executorsIn(
+      await home.hosting.hub.sessions.expect(home.principal, session),
+    );
+    const shown = protocolInstructions({ executors: allowed });
+    for (const schema of [
+      '"input": {"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}',
+      '"input": {"type":"object","properties":{"command":{"type":"string"',
+      '"required":["seconds"]',
+    ])
+      expect(shown).toContain(schema);
+    const first = command("first", "touch began.txt");
+    for (const [input, fault] of [
+      [{}, /mcp__confidant__tell: the input has no text/],
+      [{ text: 7 }, /the input.text has to be of type string/],
+      [{ other: { $ref: "action:first.output" } }, /the input has no text/],
+    ] as const)
+      await expect(home.start([first, { ...tell("two", "tell", ""), input }], { session })).rejects.toThrow(
+        fault,
+      );
+    expect(await textIn(join(home.workspace, "began.txt"))).toBeUndefined();
+    // What a reference leads to is checked when it is known.
+    const lists = [command("first", "echo x"), tell("two", "tell", { $ref: "input:list" })];
+    const ran = await home.run(lists, { session, context: { list: ["x"] } });
+    expect(ran.actions[1]).toMatchObject({
+      status: "failed",
+      status_reason: expect.stringMatching(/the input.text has to be of type string/),
+    });
+    expect(await textIn(got)).toBeUndefined();
   });
 
   test("whose server may not be started are no executors", async () => {

@@ -87,9 +87,26 @@ export function protocolInstructions({
     fenced: ["## How to declare", FENCED],
     both: [NATIVE, `${FULL_FORM} ${FENCED}`],
   }[carriers];
-  const registry = `## Executors\n\n${JSON.stringify(registryView(executors), null, 2)}`;
+  const registry = `## Executors\n\n\`input\` is the JSON Schema of what an executor takes as \`args\` or \`input\`.\n\n${listed(executors)}`;
   return ["# Agent Protocol", ROLE, ...how, registry, RULES].join("\n\n");
 }
+
+/** The registry as JSON, with each schema on one line. */
+function listed(executors: readonly Executor[]): string {
+  const schemas: string[] = [];
+  const replaced = registryView(executors).executors.map((one) => {
+    if (!("input" in one)) return one;
+    schemas.push(JSON.stringify(one.input));
+    return { ...one, input: SCHEMA };
+  });
+  return JSON.stringify({ executors: replaced }, null, 2).replaceAll(
+    `"input": ${JSON.stringify(SCHEMA)}`,
+    () => `"input": ${schemas.shift()}`,
+  );
+}
+
+/** Stands for a schema while the rest is written. */
+const SCHEMA = "\u0000";
 
 /** How well an agent keeps to the protocol: counts of its messages. */
 export interface Compliance {

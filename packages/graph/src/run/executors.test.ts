@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { graphOf } from "../../test/graphs.ts";
-import { chooseExecutor, type Executor, registryView, writesOf } from "./executors.ts";
+import { chooseExecutor, type Executor, misfit, registryView, writesOf } from "./executors.ts";
 
 const EXECUTORS: readonly Executor[] = [
   {
@@ -68,6 +68,46 @@ describe("The executor of an action", () => {
       can_execute: false,
     });
     expect(Object.keys(executors[0] ?? {})).toEqual(["name", "type", "description", "capabilities"]);
+  });
+});
+
+describe("An input", () => {
+  const schema = {
+    type: "object",
+    properties: {
+      path: { type: "string" },
+      lines: { type: ["integer", "null"] },
+      how: { enum: ["a", "b"] },
+      all: { type: "array", items: { type: "object", required: ["x"] } },
+    },
+    required: ["path"],
+    additionalProperties: false,
+  };
+
+  it.each([
+    [{ path: "a", lines: 3, how: "b", all: [{ x: 1 }] }, undefined],
+    [{ path: { $ref: "action:a.output" }, lines: null, all: [{ $ref: "action:b.output" }] }, undefined],
+    [{ path: "a", lines: JSON.rawJSON("12345678901234567890") }, undefined],
+    [{}, "the input has no path"],
+    [{ path: 1 }, "the input.path has to be of type string"],
+    [{ path: "a", lines: 1.5 }, "the input.lines has to be of type integer or null"],
+    [{ path: "a", how: "c" }, 'the input.how has to be one of "a", "b"'],
+    [{ path: "a", all: [{ x: 1 }, {}] }, "the input.all[1] has no x"],
+    [{ path: "a", line: 1 }, "the input takes no line, but path, lines, how, all"],
+    [{ path: "a", constructor: 1 }, "the input takes no constructor, but path, lines, how, all"],
+    ["a", "the input has to be of type object"],
+  ])("fits a schema or is refused with the reason: %j", (value, reason) => {
+    expect(misfit(schema, value)).toBe(reason);
+  });
+
+  it("is shown to models by its schema, a long one by its members", () => {
+    const shown = (input: Readonly<Record<string, unknown>>) =>
+      registryView([{ ...EXECUTORS[0]!, input }]).executors[0];
+    expect(shown({ $schema: "s", ...schema })).toMatchObject({ input: schema });
+    const long = { ...schema, description: "x".repeat(5_000) };
+    expect(shown(long)).toMatchObject({
+      input: { type: "object", properties: { path: { type: "string" }, lines: {} }, required: ["path"] },
+    });
   });
 });
 

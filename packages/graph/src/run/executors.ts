@@ -1,3 +1,4 @@
+import { isRecord } from "@reins/kit";
 import { canonicalResource } from "../declaration/conflicts.ts";
 import type { ExecutorType } from "../declaration/grammar.ts";
 import type { GraphAction } from "../declaration/graph.ts";
@@ -9,6 +10,8 @@ export interface Executor {
   readonly type: ExecutorType;
   readonly description: string;
   readonly capabilities: readonly string[];
+  /** The JSON Schema of what it takes as input, where that has a form. */
+  readonly input?: Readonly<Record<string, unknown>> | undefined;
   /** Whether it may be given work at all; an agent that only answers questions may not. */
   readonly canExecute?: boolean;
   readonly isAvailable?: boolean;
@@ -23,11 +26,106 @@ export interface Executor {
 /** The registry as a model is shown it. */
 export function registryView(executors: readonly Executor[]): { readonly executors: readonly object[] } {
   return {
-    executors: executors.map(({ name, type, description, capabilities, canExecute }) => ({
+    executors: executors.map(({ name, type, description, capabilities, input, canExecute }) => ({
       ...{ name, type, description, capabilities },
+      ...(input && { input: shownSchema(input) }),
       ...(canExecute !== undefined && { can_execute: canExecute }),
     })),
   };
+}
+
+/** The longest schema that is shown in full, in characters. */
+const LONGEST_SCHEMA = 4_000;
+/** The most members that are shown of a longer one. */
+const MOST_MEMBERS = 50;
+
+/** A schema as a model is shown it: of a long one the names and types of its members. */
+function shownSchema({ $schema: _, ...schema }: Readonly<Record<string, unknown>>): object {
+  if (JSON.stringify(schema).length <= LONGEST_SCHEMA) return schema;
+  const { properties, required } = schema;
+  const members = Object.entries(isRecord(properties) ? properties : {}).slice(0, MOST_MEMBERS);
+  const short = (text: unknown) => typeof text === "string" && text.length <= MOST_MEMBERS;
+  return {
+    type: "object",
+    properties: Object.fromEntries(
+      members
+        .filter(([name]) => short(name))
+        .map(([name, member]) => [name, isRecord(member) && short(member.type) ? { type: member.type } : {}]),
+    ),
+    required: Array.isArray(required) ? required.filter(short).slice(0, MOST_MEMBERS) : [],
+  };
+}
+
+/**
+ * Why a value does not fit a JSON Schema, as far as its types, choices and names of members say: what else a schema asks for
+ * is for its executor. A reference fits everywhere.
+ */
+export function misfit(schema: unknown, value: unknown, path = "the input"): string | undefined {
+  if (!isRecord(schema) || (isRecord(value) && "$ref" in value)) return undefined;
+  const {
+    type,
+    enum: choices,
+    required,
+    properties,
+    patternProperties,
+    additionalProperties,
+    items,
+  } = schema;
+  const types = [type].flat().filter((one) => typeof one === "string");
+  if (types.length > 0 && !types.some((one) => isOfType(one, value)))
+    return `${path} has to be of type ${types.join(" or ")}`;
+  if (Array.isArray(choices) && typeof value === "string" && !choices.includes(value))
+    return `${path} has to be one of ${choices.map((one) => JSON.stringify(one)).join(", ")}`;
+  if (Array.isArray(value)) return first(value, (item, index) => misfit(items, item, `${path}[${index}]`));
+  if (!isRecord(value) || isNumber(value)) return undefined;
+  const known = isRecord(properties) ? properties : {};
+  const missing = Array.isArray(required)
+    ? required.find((name) => !Object.hasOwn(value, String(name)))
+    : undefined;
+  if (missing !== undefined) return `${path} has no ${String(missing)}`;
+  const isClosed = additionalProperties === false && patternProperties === undefined;
+  return first(Object.entries(value), ([name, member]) => {
+    if (Object.hasOwn(known, name)) return misfit(known[name], member, `${path}.${name}`);
+    return isClosed
+      ? `${path} takes no ${name}, but ${Object.keys(known).join(", ") || "nothing"}`
+      : undefined;
+  });
+}
+
+function first<Item>(
+  items: readonly Item[],
+  check: (item: Item, index: number) => string | undefined,
+): string | undefined {
+  for (const [index, item] of items.entries()) {
+    const found = check(item, index);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Whether a value is a number, also one that JavaScript cannot hold. */
+function isNumber(value: unknown): boolean {
+  return typeof value === "number" || JSON.isRawJSON(value);
+}
+
+function isOfType(type: string, value: unknown): boolean {
+  switch (type) {
+    case "object":
+      return isRecord(value) && !isNumber(value);
+    case "array":
+      return Array.isArray(value);
+    case "null":
+      return value === null;
+    case "integer":
+      return isNumber(value) && (typeof value !== "number" || Number.isInteger(value));
+    case "number":
+      return isNumber(value);
+    case "string":
+    case "boolean":
+      return typeof value === type;
+    default:
+      return true;
+  }
 }
 
 /**

@@ -121,7 +121,7 @@ function executorOf(tool: Tool, permits: Set<Permit>, context: SharedToolContext
   const { name, description, source: server = "", label = name } = tool;
   const ruleName = mcpToolName(server, label);
   return {
-    ...{ name, type: "tool", description, ruleName },
+    ...{ name, type: "tool", description, ruleName, input: tool.parameters },
     // What a server says of its tools makes none of them read-only.
     capabilities: ["mcp", server, label],
     check: (input) => void tool.call(input),

@@ -41,6 +41,7 @@ export function pipelineExecutors(
       const executor = tools.find(({ name: known }) => known === tool);
       return executor?.isReadOnly === true || executor?.bindsWrites === true;
     }),
+    input: inputOf(steps),
     check: () => undefined,
     async plan(call) {
       return {
@@ -54,6 +55,20 @@ export function pipelineExecutors(
       };
     },
   }));
+}
+
+/** What the steps of a pipeline refer to of its input. */
+function inputOf(steps: PipelineSettings["steps"]): Readonly<Record<string, unknown>> {
+  const required = [...new Set(steps.flatMap(({ input }) => membersIn(input)))];
+  return { type: "object", properties: Object.fromEntries(required.map((name) => [name, {}])), required };
+}
+
+/** The members of the input of a pipeline that a value refers to. */
+function membersIn(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(membersIn);
+  if (!isRecord(value)) return [];
+  const [, member] = /^input:([^.]+)/.exec(String(value.$ref)) ?? [];
+  return member === undefined ? Object.values(value).flatMap(membersIn) : [member];
 }
 
 /** The arguments that a verdict allowed, which may be others than those that were asked for. */

@@ -65,7 +65,7 @@ export class ActionPreparation {
       const path = `actions.${index}.input`;
       const all = referencesOf(action);
       const hasReferences = JSON.stringify(input ?? {}).includes('"$ref"');
-      if (!hasReferences && (input || !action.prompt)) checkInput(executor, input, path);
+      if (input || !action.prompt) checkInput(executor, input, path, { hasReferences });
       await references.check(principal, all, run_id);
       for (const one of all) if (one.kind === "input") await references.resolve(run, new Map(), one);
       await this.#expectShown(run, action, executor);
@@ -136,6 +136,8 @@ export class ActionPreparation {
       return textOf(await resolve(reference));
     };
     const resolved = input && (await withReferences(input, resolve));
+    // What it refers to may be of another form than was to be expected.
+    if (isRecord(resolved)) checkInput(executor, resolved, `${action.id}.input`);
     const prompt = action.prompt && textOf(await resolve(action.prompt));
     const context = await Promise.all(action.context.map(async (one) => textOf(await resolve(one))));
     const { attempts = 1 } = states.get(action.id) ?? {};

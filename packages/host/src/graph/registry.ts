@@ -1,4 +1,4 @@
-import { chooseExecutor, type Executor, type GraphAction, ProtocolError } from "@reins/graph";
+import { chooseExecutor, type Executor, type GraphAction, misfit, ProtocolError } from "@reins/graph";
 import { subjectIn } from "../control/control-point.ts";
 import { type RunExecutor, reasonOf } from "./executor.ts";
 import type { RunPlace } from "./run-place.ts";
@@ -93,12 +93,20 @@ function fits({ capabilities }: Executor, wanted: readonly string[]): boolean {
 }
 
 /** Throws a {@link ProtocolError} if an executor cannot take an input. */
-export function checkInput(executor: RunExecutor, input: GraphAction["input"], path: string): void {
+export function checkInput(
+  executor: RunExecutor,
+  input: GraphAction["input"],
+  path: string,
+  { hasReferences = false }: { readonly hasReferences?: boolean } = {},
+): void {
   try {
-    executor.check(input ?? {});
+    // What references lead to is not known yet.
+    if (!hasReferences) executor.check(input ?? {});
   } catch (error) {
     throw new ProtocolError("malformed", reasonOf(error), { path, cause: error });
   }
+  const fault = misfit(executor.input, input ?? {});
+  if (fault !== undefined) throw new ProtocolError("malformed", `${executor.name}: ${fault}`, { path });
 }
 
 /** Whether the policy leaves a session any use of an executor. */

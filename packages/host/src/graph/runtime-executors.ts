@@ -41,6 +41,7 @@ function step<Schema extends z.ZodType>(plan: Step<Schema>): RunExecutor {
       isReadOnly: true,
       isIdempotent: true,
       ruleName: tool,
+      input: schemaOf(input),
     },
     check: (given) => void input.parse(given),
     async plan(call) {
@@ -53,6 +54,11 @@ function step<Schema extends z.ZodType>(plan: Step<Schema>): RunExecutor {
       };
     },
   };
+}
+
+/** What an input may hold, as JSON Schema. */
+function schemaOf(input: z.ZodType): Readonly<Record<string, unknown>> {
+  return z.toJSONSchema(input, { io: "input" });
 }
 
 /** Everything that an action was given, as one value. */
@@ -125,6 +131,7 @@ export const humanExecutors: readonly RunExecutor[] = [
     description:
       "Asks a person for clarification, input, a decision or an approval. Input: { message, schema? }.",
     capabilities: ["clarification", "input", "decision", "approval"],
+    input: schemaOf(Question),
     ...{ isReadOnly: true, isIdempotent: true, ruleName: "elicitation/create", audience: ["user"] },
     check: (given) => void Question.parse(given),
     plan: async (call) => (isApproval(call) ? planApproval(call) : planQuestion(call)),
@@ -134,6 +141,7 @@ export const humanExecutors: readonly RunExecutor[] = [
     type: "human",
     description: "Asks a person to approve what follows. Input: { message }.",
     capabilities: ["approval"],
+    input: schemaOf(Question),
     ...{ isReadOnly: true, isIdempotent: true, ruleName: "graph/approval", cost: 1, audience: ["user"] },
     check: (given) => void Question.parse(given),
     plan: async (call) => planApproval(call),

@@ -58,6 +58,7 @@ export function serviceExecutors(
       // It writes elsewhere: nothing of the workspace.
       bindsWrites: true,
       capabilities: [name, "service", "http", ...(service.capabilities ?? [])],
+      input: z.toJSONSchema(ServiceInput, { io: "input" }),
       isIdempotent: service.idempotent ?? methodsOf(service).every((method) => method === "GET"),
       hasParts: true,
       check: (input) => void requestOf(service, input),

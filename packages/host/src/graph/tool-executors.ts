@@ -112,8 +112,11 @@ export function toolExecutors(context: SharedToolContext): readonly RunExecutor[
 
 function executorOf(tool: Tool, context: SharedToolContext): RunExecutor {
   const { name, description, isReadOnly, kind } = tool;
+  // What it does not know it leaves out.
+  const { additionalProperties: _, ...parameters } = tool.parameters;
   return {
     ...{ name, type: "tool", description, isReadOnly, capabilities: CAPABILITIES[name] ?? [kind] },
+    input: parameters,
     isIdempotent: isReadOnly || IDEMPOTENT.has(name),
     bindsWrites: true,
     check: (input) => void tool.call(input),

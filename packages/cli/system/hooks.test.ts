@@ -294,6 +294,8 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     const { marker, intent } = await asked(room);
     const run = room.attempt(intent);
     const id = await room.reins.pending();
+    // A verdict that allows nothing is written a moment after the approval; a kill in between loses its entry.
+    await expect.poll(async () => (await verdicts(room)).length).toBe(1);
     await reins.kill();
     expect(existsSync(marker)).toBe(false);
     await room.reins.up();

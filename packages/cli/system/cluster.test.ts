@@ -4,6 +4,7 @@ import { AhpClient } from "@reins/ahp";
 import { type ConversationEvent, connect, InterruptedError, type ReinsClient } from "@reins/sdk";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { PostgresServer, postgresFolder } from "../../store/test/postgres-server.ts";
+import torture from "../torture/nodes.torture.ts";
 import { TestCluster } from "./support/cluster.ts";
 import { HaakClient } from "./support/haak-client.ts";
 
@@ -212,5 +213,9 @@ describe.skipIf(postgresFolder === undefined)("three nodes on one database", { t
     const begin = { url: cluster.urlOf(other), method: "POST", headers, body };
     expect((await cluster.ask("/acp", begin)).body).toMatchObject({ id: 1, result: { protocolVersion: 1 } });
     expect((await cluster.ask("/opencode/session", { url: cluster.urlOf(other) })).status).toBe(200);
+  });
+
+  it("lose and repeat nothing while they and their database are killed", async ({ signal }) => {
+    await torture.run({ seed: 20_261_119, scale: "small", signal, log: () => undefined });
   });
 });

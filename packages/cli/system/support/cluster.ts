@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { cp, mkdir, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect as connectTo, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { OperatedHome } from "./operated-home.ts";
 import { listening, type Reins } from "./reins.ts";
@@ -93,6 +94,7 @@ export class TestCluster {
   readonly nodes: RunningNode[] = [];
   readonly #store: string;
   readonly #secret = randomBytes(32).toString("hex");
+  readonly #hanging = new Set<string>();
   #balancer: Balancer | undefined;
   #workspace = "";
 
@@ -103,7 +105,7 @@ export class TestCluster {
   static async start(store: string, names: readonly string[], settings = ""): Promise<TestCluster> {
     const cluster = new TestCluster(store);
     for (const name of names) await cluster.add(name, settings);
-    cluster.#balancer = await Balancer.start(() => cluster.nodes.map(({ reins }) => portOf(reins)));
+    cluster.#balancer = await Balancer.start(() => cluster.#answering().map(({ reins }) => portOf(reins)));
     return cluster;
   }
 
@@ -123,6 +125,20 @@ export class TestCluster {
   async ownerOf(tenant = "default", url = this.url): Promise<string> {
     const found = [...(await this.serving(url))].find(([, tenants]) => tenants.includes(tenant));
     return found?.[0] ?? "";
+  }
+
+  /** Stops a node for a while; the balancer notices. */
+  async hang(name: string, milliseconds: number): Promise<void> {
+    const { reins } = this.node(name);
+    this.#hanging.add(name);
+    reins.signal("SIGSTOP");
+    await sleep(milliseconds);
+    reins.signal("SIGCONT");
+    this.#hanging.delete(name);
+  }
+
+  #answering(): readonly RunningNode[] {
+    return this.nodes.filter(({ name }) => !this.#hanging.has(name));
   }
 
   /** The address of the balancer. */

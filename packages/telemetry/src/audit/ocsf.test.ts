@@ -20,6 +20,40 @@ const REQUIRED: Readonly<Record<number, readonly string[]>> = {
   6003: ["actor", "api", "src_endpoint"],
 };
 
+/** What objects require, by the member that holds one, or a list of them. */
+const OF_OBJECTS: Readonly<Record<string, readonly string[]>> = {
+  metadata: ["product", "version"],
+  product: ["vendor_name"],
+  api: ["operation"],
+  service: ["name"],
+  request: ["uid"],
+  file: ["name", "type_id"],
+  device: ["type_id"],
+  finding_info: ["uid", "title"],
+  analytic: ["name", "type_id"],
+  app: ["name", "vendor_name"],
+  entity: ["name"],
+  user: ["name"],
+  session: ["uid"],
+  policy: ["name"],
+  actor: ["app_name", "user"],
+  resources: ["name"],
+};
+
+/** Members that an object requires and lacks, at any depth. */
+function lacking(value: unknown, path = ""): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap((one) => lacking(one, path));
+  if (typeof value !== "object" || value === null) return [];
+  const name = path.split(".").at(-1) ?? "";
+  const missing = (OF_OBJECTS[name] ?? []).filter((member) => !Object.hasOwn(value, member));
+  return [
+    ...missing.map((member) => `${path}.${member}`),
+    ...Object.entries(value).flatMap(([member, one]) =>
+      path === "" && member === "unmapped" ? [] : lacking(one, `${path}.${member}`),
+    ),
+  ];
+}
+
 const called = (cid: string) => entry("tool_call", { payload: { tool: "Bash", verdict: cid } });
 const identity = (change: string) =>
   entry("policy_change", { tags: ["identity"], target: "ann", payload: { change } });
@@ -92,12 +126,15 @@ describe("the OCSF event", () => {
       });
       expect(event.severity_id).toBeTypeOf("number");
       for (const name of REQUIRED[class_uid] ?? []) expect(event[name], name).toBeDefined();
+      // As it is sent, where members without a value are left out.
+      expect(lacking(JSON.parse(JSON.stringify(event)))).toEqual([]);
     },
   );
 
   test("of a blocked verdict is an alert that names the rule, the reason and who was blocked", () => {
     expect(ocsfEvent({ seq: 0, entry: verdict("blocked", [EXEC]) }, context)).toMatchObject({
       ...{ action_id: 2, disposition_id: 2, is_alert: true, severity_id: 3 },
+      ...{ status_id: 1, status: "New" },
       finding_info: { title: "Blocked: Bash", desc: "because", analytic: { name: "a_rule" } },
       actor: { app_name: "coder", user: { name: "ann" }, session: { uid: "s1" } },
       metadata: { tenant_uid: "acme", profiles: ["security_control"] },

@@ -198,7 +198,8 @@ function finding(entry: LedgerEntry, payload: Members, context: OcsfContext): Ma
     class: 2004,
     activity: [1, "Create"],
     severity: "medium",
-    status: "other",
+    // Findings count their states otherwise: the first is new.
+    status: "success",
     statusText: "New",
     profiles: ["security_control"],
     members: {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { membersOf } from "@reins/acp";
 import { McpServers, type Tool } from "@reins/agent";
+import { misfit } from "@reins/graph";
 import { errorMessage } from "@reins/kit";
 import { isHttpServer, type McpGate, type McpGateway, readServer } from "@reins/mcp";
 import { requestFor } from "../control/control-point.ts";
@@ -127,6 +128,9 @@ function executorOf(tool: Tool, permits: Set<Permit>, context: SharedToolContext
     check: (input) => void tool.call(input),
     async plan({ input = {} }) {
       const call = tool.call(input);
+      // What it refers to may be of another form than was to be expected.
+      const fault = misfit(tool.parameters, input);
+      if (fault !== undefined) throw new Error(`${name}: ${fault}`);
       return {
         ...{ tool: ruleName, arguments: input, tools: "acp", kind: "other", title: call.title },
         async perform(allowed, signal) {

@@ -136,8 +136,6 @@ export class ActionPreparation {
       return textOf(await resolve(reference));
     };
     const resolved = input && (await withReferences(input, resolve));
-    // What it refers to may be of another form than was to be expected.
-    if (isRecord(resolved)) checkInput(executor, resolved, `${action.id}.input`);
     const prompt = action.prompt && textOf(await resolve(action.prompt));
     const context = await Promise.all(action.context.map(async (one) => textOf(await resolve(one))));
     const { attempts = 1 } = states.get(action.id) ?? {};

@@ -93,6 +93,7 @@ export {
   studyOperations,
 } from "./policy-study.ts";
 export { codeOfStatus, PROBLEM_TYPE, PROBLEMS, Problem, type ProblemCode, problem } from "./problem.ts";
+export { RewindReport, RewindTurn, RewindTurns, rewindOperations } from "./rewinds.ts";
 export {
   ExpandedRef,
   graphOperations,
@@ -107,15 +108,7 @@ export {
 } from "./runs.ts";
 export { commandOperations, configOperations, sandboxAcpOperations } from "./sandbox-agent.ts";
 export { Self, selfOperations } from "./self.ts";
-export {
-  RewindReport,
-  RewindTurn,
-  RewindTurns,
-  rewindOperations,
-  Session,
-  SessionPage,
-  sessionOperations,
-} from "./sessions.ts";
+export { Session, SessionPage, sessionOperations } from "./sessions.ts";
 export {
   type SkillDetails,
   type SkillList,

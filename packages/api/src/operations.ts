@@ -15,10 +15,11 @@ import { opencodeOperations } from "./opencode.ts";
 import type { Operation } from "./operation.ts";
 import { policyOperations, rosterOperations } from "./policy.ts";
 import { studyOperations } from "./policy-study.ts";
+import { rewindOperations } from "./rewinds.ts";
 import { graphOperations, runOperations } from "./runs.ts";
 import { commandOperations, configOperations, sandboxAcpOperations } from "./sandbox-agent.ts";
 import { selfOperations } from "./self.ts";
-import { rewindOperations, sessionOperations } from "./sessions.ts";
+import { sessionOperations } from "./sessions.ts";
 import { skillOperations } from "./skills.ts";
 import { mcpOperations, toolOperations } from "./tools.ts";
 

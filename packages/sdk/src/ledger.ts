@@ -1,4 +1,4 @@
-import { type LedgerQuality, ledgerOperations, type PlacedEntry } from "@reins/api";
+import type { LedgerQuality, PlacedEntry } from "@reins/api";
 import type { Report } from "@reins/verify";
 import type { z } from "zod";
 import { ApiError, LedgerProofError } from "./errors.ts";
@@ -36,6 +36,8 @@ export interface ProvedEntry {
   readonly report: Report;
 }
 
+const load = () => import("./run-operations.ts");
+
 /** The record of what agents did. Proofs are checked here by `@reins/verify`, which is loaded when it is needed. */
 export class LedgerClient {
   readonly #http: Http;
@@ -54,6 +56,7 @@ export class LedgerClient {
     readonly order?: "oldest" | "newest" | undefined;
   } = {}): AsyncGenerator<PlacedEntry> {
     return allOf(async (after: number | undefined) => {
+      const { ledgerOperations } = await load();
       const page = await this.#http.call(ledgerOperations.listEntries, {
         query: { ...query, after },
         signal,
@@ -63,12 +66,18 @@ export class LedgerClient {
   }
 
   /** Subscribes to entries as they are written, or from after a place, until the signal. None is lost or repeated. */
-  follow({ signal, after, ...query }: EntryFilter & { readonly after?: number | undefined } = {}) {
-    return this.#http.follow(ledgerOperations.streamEntries, { query, after: after?.toString(), signal });
+  async *follow({
+    signal,
+    after,
+    ...query
+  }: EntryFilter & { readonly after?: number | undefined } = {}): AsyncGenerator<PlacedEntry> {
+    const { ledgerOperations } = await load();
+    yield* this.#http.follow(ledgerOperations.streamEntries, { query, after: after?.toString(), signal });
   }
 
   /** Returns one entry by its content id. */
-  get(cid: string, { signal }: Abortable = {}): Promise<PlacedEntry> {
+  async get(cid: string, { signal }: Abortable = {}): Promise<PlacedEntry> {
+    const { ledgerOperations } = await load();
     return this.#http.call(ledgerOperations.getEntry, { params: { cid }, signal });
   }
 
@@ -80,6 +89,7 @@ export class LedgerClient {
     cid: string,
     { signal, kept }: Abortable & { readonly kept?: KeptCheckpoint | undefined } = {},
   ): Promise<ProvedEntry> {
+    const { ledgerOperations } = await load();
     const file = await this.#http.text(ledgerOperations.proveEntry, { params: { cid }, signal });
     return (await import("./ledger-proof.ts")).provedEntry(cid, file, kept);
   }
@@ -92,6 +102,7 @@ export class LedgerClient {
     signal,
     kept,
   }: Abortable & { readonly kept?: KeptCheckpoint | undefined } = {}): Promise<KeptCheckpoint> {
+    const { ledgerOperations } = await load();
     const now = await this.#http.call(ledgerOperations.getCheckpoint, { signal });
     const grown = kept && (await this.#consistency(kept, signal));
     return (await import("./ledger-proof.ts")).verifiedCheckpoint(now, kept, grown);
@@ -105,6 +116,7 @@ export class LedgerClient {
   }
 
   async #consistency({ size }: KeptCheckpoint, signal: AbortSignal | undefined) {
+    const { ledgerOperations } = await load();
     try {
       return await this.#http.call(ledgerOperations.proveConsistency, { query: { from: size }, signal });
     } catch (error) {

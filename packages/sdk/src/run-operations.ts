@@ -1,2 +1,2 @@
-// Loaded when runs are used: their schemas are large.
-export { graphOperations, runOperations } from "@reins/api";
+// Loaded when the ledger or runs are used, or a session goes back: their schemas are large.
+export { graphOperations, ledgerOperations, rewindOperations, runOperations } from "@reins/api";

@@ -3,7 +3,6 @@ import { type JsonObject, membersOf, readResult, SANDBOX, updateIn } from "@rein
 import {
   type RewindReport,
   type RewindTurns,
-  rewindOperations,
   type Session as SessionRecord,
   sessionOperations,
 } from "@reins/api";
@@ -114,16 +113,18 @@ export class Sessions {
   }
 
   /** Lists the turns that a session can go back to before, and the rewinds that it made. */
-  turns(id: string, { signal }: Abortable = {}): Promise<RewindTurns> {
+  async turns(id: string, { signal }: Abortable = {}): Promise<RewindTurns> {
+    const { rewindOperations } = await import("./run-operations.ts");
     return this.#http.call(rewindOperations.listTurns, { params: { id }, signal });
   }
 
   /** Takes a session back to before a turn, also one that no agent has open. To go to before a rewind undoes it. */
-  rewind(
+  async rewind(
     id: string,
     turn: string,
     { signal, dryRun: dry_run, ...options }: RewindOptions = {},
   ): Promise<RewindReport> {
+    const { rewindOperations } = await import("./run-operations.ts");
     const body = { turn, dry_run, ...options };
     return this.#http.call(rewindOperations.rewindSession, { params: { id }, body, signal });
   }

@@ -1,6 +1,7 @@
 // A node among others on one database: opens it, if it can, and counts until its input ends.
 import { setTimeout as sleep } from "node:timers/promises";
 import { change, openPostgres, readPostgresAddress, StoreError } from "../../src/index.ts";
+import { nodeTables } from "../../src/nodes.ts";
 import { say } from "../../test/child.ts";
 import { counters } from "../../test/tables/counters.ts";
 import { notes } from "../../test/tables/notes.ts";
@@ -16,7 +17,7 @@ try {
   const node = { id, labels: { zone: "test" }, capacity: 3 };
   const store = await openPostgres({
     address: readPostgresAddress(address),
-    tables: [notes, counters],
+    tables: [notes, counters, nodeTables],
     node,
   });
   say("open");

@@ -13,7 +13,7 @@ import { EventQueue } from "./event-queue.ts";
 import type { Abortable, Http } from "./http.ts";
 import { allOf } from "./pages.ts";
 import { type ConversationEvent, eventOf } from "./session-events.ts";
-import { type PromptContent, Turn } from "./turn.ts";
+import { type PromptContent, Turn, type TurnResult } from "./turn.ts";
 
 /** What a new session is. */
 export interface NewSession extends Abortable {
@@ -187,12 +187,8 @@ export class Session {
    * Sends a message into the running turn, which the native agent reads with its next step. Where no turn takes it, it is
    * a prompt that waits for its own. Resolves when the turn that has it is over.
    */
-  async steer(prompt: PromptContent, { signal }: Abortable = {}): Promise<{ readonly stopReason: string }> {
-    const connection = await this.attached({ signal });
-    const content = typeof prompt === "string" ? [{ type: "text", text: prompt }] : prompt;
-    const params = { sessionId: this.id, prompt: content, _meta: { reins: { steer: true } } };
-    const response = await connection.requestToEnd("session/prompt", params, signal);
-    return { stopReason: readResult("session/prompt", response).stopReason ?? "end_turn" };
+  steer(prompt: PromptContent, options: Abortable = {}): Promise<TurnResult> {
+    return new Turn(this, prompt, options, true).result();
   }
 
   /** Cancels the running turn, of any client. */

@@ -42,10 +42,13 @@ export class Turn implements AsyncIterable<PromptEvent> {
   readonly #session: TurnSession;
   readonly #prompt: PromptContent;
   readonly #signal: AbortSignal | undefined;
+  /** Whether it is for the turn under way. */
+  readonly #steer: boolean | undefined;
   readonly #cancel = new AbortController();
   #isStarted = false;
 
-  constructor(session: TurnSession, prompt: PromptContent, { signal }: Abortable) {
+  constructor(session: TurnSession, prompt: PromptContent, { signal }: Abortable, steer?: boolean) {
+    this.#steer = steer;
     this.#session = session;
     this.#prompt = prompt;
     this.#signal = signal;
@@ -107,7 +110,11 @@ export class Turn implements AsyncIterable<PromptEvent> {
 
   async #send(connection: AcpConnection, signal: AbortSignal): Promise<TurnEnd> {
     const prompt = typeof this.#prompt === "string" ? [{ type: "text", text: this.#prompt }] : this.#prompt;
-    const params = { sessionId: this.#session.id, prompt, _meta: { reins: { prompt: this.id } } };
+    const params = {
+      sessionId: this.#session.id,
+      prompt,
+      _meta: { reins: { prompt: this.id, steer: this.#steer } },
+    };
     const response = await connection
       .requestToEnd("session/prompt", params, signal)
       .catch((error: unknown) => {

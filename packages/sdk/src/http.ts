@@ -219,7 +219,7 @@ export class Http {
     const value = text === undefined ? undefined : parseResponse(text, this.#options.parse);
     const { success, data, error } = schema.safeParse(value);
     if (success) return data;
-    throw new ConnectionError("incompatible", "The response does not match the API of this version.", {
+    throw new ConnectionError("incompatible", "The response does not match the API.", {
       cause: error,
     });
   }
@@ -274,7 +274,7 @@ function validateToken(token: string): string {
 function baseOf(url: string | URL): URL {
   const base = new URL(url);
   if (!["http:", "https:"].includes(base.protocol) || base.username + base.search + base.hash !== "")
-    throw new TypeError("The address of a Reins is such as http://127.0.0.1:18789, without a token in it.");
+    throw new TypeError("Give an address such as http://127.0.0.1:18789, without a token.");
   return base;
 }
 

@@ -108,7 +108,7 @@ class RpcTransport {
       if (this.#connection === undefined)
         throw new ConnectionError(
           "incompatible",
-          `The response has no ${RPC_CONNECTION}; pages of other origins cannot see it.`,
+          `The response has no ${RPC_CONNECTION}; other origins cannot see it.`,
         );
       void this.#read(this.#connection);
     } catch (error) {

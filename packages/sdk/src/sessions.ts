@@ -68,7 +68,7 @@ export class Sessions {
   /** Creates a session with an agent; the agent is installed if it is not. */
   async create(given: NewSession = {}): Promise<Session> {
     const { agent = "native", cwd = this.#workspace, mode, signal } = given;
-    if (cwd === undefined) throw new TypeError("The server has no workspace for you; name a folder in cwd.");
+    if (cwd === undefined) throw new TypeError("You have no workspace; name a folder in cwd.");
     const params = {
       cwd,
       mcpServers: given.mcpServers ?? [],

@@ -34,8 +34,7 @@ export {
 } from "./install/installer.ts";
 export { findNpm } from "./install/npm.ts";
 export { writeProvenance } from "./install/version-folders.ts";
-export { ProbeCache, type Probed, probe, probeAgent } from "./probe.ts";
-export { processChannel } from "./process-channel.ts";
+export { ProbeCache, type Probed, probe, probeAgent, processChannel } from "./probe.ts";
 export { whyPinned } from "./registry/registry-plan.ts";
 export { RegistrySource, type RegistryState } from "./registry/registry-source.ts";
 export { MODEL_API_NAMES, type ModelApi, undescribed } from "./undescribed-agent.ts";

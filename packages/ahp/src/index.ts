@@ -8,7 +8,7 @@ export {
   parseJson,
   type SpelledNumber,
 } from "@reins/kit";
-export type { CallLimits } from "./client/calls.ts";
+export type { CallLimits } from "./client/client.ts";
 export { AhpClient, type ClientOptions, type FullEvent } from "./client/client.ts";
 export type { CallOptions, ClientTransport, ReconnectOptions, SendRequest } from "./client/transport.ts";
 export {

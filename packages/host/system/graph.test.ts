@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type JsonObject, membersOf, updateIn } from "@reins/acp";
 import { expect, test, vi } from "vitest";
-import { runPlace } from "../src/graph/at-rest.ts";
+import { runPlace } from "../src/graph/sealed-artifacts.ts";
 import { declaredRunTables } from "../src/graph/tables.ts";
 import { command, declarationOf, openGraphHome } from "./fixtures/graph-home.ts";
 import { textIn } from "./fixtures/home.ts";

@@ -1,8 +1,8 @@
 import type { JsonObject } from "@reins/acp";
 import type { Draft } from "@reins/ledger";
 import { type ControlEvent, type Decided, Redactor, type Subject } from "@reins/supervisor";
-import { type AgentProfile, THIRD_PARTY } from "../src/control/agent-profile.ts";
 import type { ActionPayload } from "../src/control/control-point.ts";
+import { type AgentProfile, THIRD_PARTY } from "../src/control/scope.ts";
 import type { GovernorContext } from "../src/governor/context.ts";
 import { GovernedSession, Turn } from "../src/governor/governed-session.ts";
 

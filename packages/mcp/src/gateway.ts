@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { type Clock, systemClock } from "@reins/kit";
 import { Owner } from "@reins/runner";
-import { HttpListener } from "./agent/http-listener.ts";
-import { SocketListener } from "./agent/socket-listener.ts";
+import { HttpListener, SocketListener } from "./agent/http-listener.ts";
 import type { Fault, FaultKind } from "./faults.ts";
 import { McpError } from "./faults.ts";
 import type { McpGate } from "./gate.ts";
@@ -14,8 +13,14 @@ import { type ServerLogin, ServerLogins } from "./login/server-login.ts";
 import type { LoginStore } from "./login/stored-login.ts";
 import { httpLink } from "./server/http-link.ts";
 import type { Fetch } from "./server/http-requests.ts";
-import { type LocalServer, localLink } from "./server/local-link.ts";
-import { minimalEnvironment, processLink, type SpawnServer, spawnOwned } from "./server/process-link.ts";
+import {
+  type LocalServer,
+  localLink,
+  minimalEnvironment,
+  processLink,
+  type SpawnServer,
+  spawnOwned,
+} from "./server/process-link.ts";
 import type { OpenLink } from "./server/server-run.ts";
 import { sseLink } from "./server/sse-link.ts";
 import { isHttpServer, type McpServer, otherMembers, readServer } from "./server-entry.ts";

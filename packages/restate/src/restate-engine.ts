@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type Http2Server, type Http2Session } from "node:http2";
 import {
   type EngineRun,
   JournalEngine,
@@ -8,10 +10,10 @@ import {
   type RunEngine,
   type RunJournal,
 } from "@reins/graph";
-import { errorMessage, KeyedQueue, sleep, systemClock } from "@reins/kit";
+import { errorMessage, isLoopback, KeyedQueue, sleep, systemClock } from "@reins/kit";
+import { createEndpointHandler, type EndpointOptions } from "@restatedev/restate-sdk";
 import { z } from "zod";
 import { Carrier } from "./carrier.ts";
-import { Endpoint } from "./endpoint.ts";
 import { type RestateAddress, RestateApi, RestateError } from "./restate-api.ts";
 import { type InboxDelivery, type ServiceNames, serviceNames, services } from "./services.ts";
 
@@ -257,5 +259,64 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
     const isPatient = this.#outage === undefined;
     const target = { object: this.#names.inbox, key, handler };
     return this.#api.call(target, body, { id: randomUUID(), signal, isPatient });
+  }
+}
+
+/** Where Restate calls this process. */
+export interface EndpointAddress {
+  readonly host: string;
+  readonly port: number;
+  /** The public keys of the Restate servers that may call; with them every other caller is refused. */
+  readonly identityKeys: readonly string[];
+}
+
+/** Serves the objects of Restate over HTTP/2. Who may call it can have runs continued, so it needs a signature off loopback. */
+export class Endpoint {
+  readonly #server: Http2Server;
+  readonly #sessions = new Set<Http2Session>();
+
+  private constructor(server: Http2Server) {
+    this.#server = server;
+    server.on("session", (session) => {
+      this.#sessions.add(session);
+      session.on("close", () => this.#sessions.delete(session));
+      session.on("error", () => session.destroy());
+    });
+  }
+
+  static async open(
+    { host, port, identityKeys }: EndpointAddress,
+    { services, logger }: Required<Pick<EndpointOptions, "services" | "logger">>,
+  ): Promise<Endpoint> {
+    if (identityKeys.length === 0 && !isLoopback(host))
+      throw new RestateError(
+        "refused",
+        `Restate may call ${host} only with identity keys: any caller that reaches it could have runs continued`,
+      );
+    const keys = identityKeys.length > 0 ? { identityKeys: [...identityKeys] } : {};
+    const server = createServer(createEndpointHandler({ services, logger, ...keys }));
+    const endpoint = new Endpoint(server);
+    server.listen(port, host);
+    try {
+      await once(server, "listening");
+    } catch (error) {
+      throw new RestateError("refused", `${host}:${port}, where Restate is to call, cannot be listened on`, {
+        cause: error,
+      });
+    }
+    return endpoint;
+  }
+
+  get port(): number {
+    const address = this.#server.address();
+    return typeof address === "object" && address ? address.port : 0;
+  }
+
+  /** Cuts every connection. */
+  async close(): Promise<void> {
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    for (const session of this.#sessions) session.destroy();
+    await closed;
   }
 }

@@ -14,18 +14,18 @@ export type {
   Session as SessionRecord,
   StartRun,
 } from "@reins/api";
+export type {
+  ElicitationAnswer,
+  ElicitationRequest,
+  PermissionAnswer,
+  PermissionRequest,
+} from "./acp-connection.ts";
 export type { AgentsClient } from "./agents.ts";
 export type { ApprovalDecision, ApprovalsClient } from "./approvals.ts";
 export { connect, type ReinsClient, type ReinsClientOptions } from "./connect.ts";
 export { ApiError, ConnectionError, InterruptedError, LedgerProofError } from "./errors.ts";
 export type { FileContent, FileDownload, FilesClient } from "./files.ts";
 export type { CheckpointStore, KeptCheckpoint, LedgerClient } from "./ledger.ts";
-export type {
-  ElicitationAnswer,
-  ElicitationRequest,
-  PermissionAnswer,
-  PermissionRequest,
-} from "./questions.ts";
 export { type RpcStreamOptions, rpcStream } from "./rpc-stream.ts";
 export type { RunsClient } from "./runs.ts";
 export type { ConversationEvent, Verdict } from "./session-events.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { elicitationOutcome, type PermissionAnswer, permissionOutcome } from "./questions.ts";
+import { elicitationOutcome, type PermissionAnswer, permissionOutcome } from "./acp-connection.ts";
 
 const { signal } = new AbortController();
 const params = {

@@ -1,5 +1,4 @@
 export { type KnownNode, type NodeState, nodeTables, type TenantOwner } from "./nodes.ts";
-export { TextPacker } from "./packed-text.ts";
 export {
   isPostgresAddress,
   type PostgresAddress,
@@ -35,4 +34,4 @@ export type {
   TablesModule,
 } from "./store.ts";
 export { StoreError, type StoreErrorCode } from "./store-error.ts";
-export { parseStored } from "./stored-json.ts";
+export { parseStored, TextPacker } from "./stored-json.ts";

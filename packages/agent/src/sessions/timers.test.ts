@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { ScriptedControl } from "../../test/scripted-control.ts";
-import { Heartbeat, IdleWork } from "./timers.ts";
+import { Heartbeat, IdleWork } from "./sessions.ts";
 
 const clock = { now: () => new Date() };
 

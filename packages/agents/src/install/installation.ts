@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { errorMessage } from "@reins/kit";
+import { errorMessage, ifExists, replaceFile } from "@reins/kit";
 import { z } from "zod";
 import type { AgentEntry } from "../agent-entry.ts";
 import { AgentError } from "../agent-error.ts";
@@ -13,7 +14,6 @@ import { installArchive } from "./archives.ts";
 import { fitsNode, type InstallPlan } from "./install-plan.ts";
 import type { InstalledAgent } from "./installer.ts";
 import { type Fetched, installPackages } from "./packages.ts";
-import type { Pins } from "./pins.ts";
 import { installPython } from "./python.ts";
 import { type Provenance, writeProvenance } from "./version-folders.ts";
 
@@ -158,5 +158,31 @@ async function askVersion(
     });
   } finally {
     await rm(home, { recursive: true, force: true });
+  }
+}
+
+/**
+ * What the content of an agent's versions was found to be when each was first installed. Outlives the installs, so that a
+ * version whose content has changed since is refused.
+ */
+export class Pins {
+  readonly #folder: string;
+
+  /** @param folder the one that holds a folder for each agent */
+  constructor(folder: string, agent: string) {
+    this.#folder = join(folder, `${agent}.pins`);
+  }
+
+  /** What was found for a version; undefined when it was never installed. */
+  find(version: string): Promise<string | undefined> {
+    return ifExists(readFile(this.#file(version), "utf8"));
+  }
+
+  keep(version: string, content: string): Promise<void> {
+    return replaceFile(this.#file(version), content);
+  }
+
+  #file(version: string): string {
+    return join(this.#folder, createHash("sha256").update(version).digest("hex").slice(0, 32));
   }
 }

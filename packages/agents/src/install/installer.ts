@@ -19,8 +19,7 @@ import {
   lockfileOf,
   type RequestedVersions,
 } from "./install-plan.ts";
-import { type InstallationProgress, type InstallTarget, installInto } from "./installation.ts";
-import { Pins } from "./pins.ts";
+import { type InstallationProgress, type InstallTarget, installInto, Pins } from "./installation.ts";
 import { findUv } from "./python.ts";
 import { type Provenance, readProvenance, VersionFolders } from "./version-folders.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type TestMember, tarOf, zipOf } from "../../test/archives.ts";
-import { extract } from "./archive.ts";
+import { extract } from "../install/archives.ts";
 
 let base: string;
 beforeEach(async () => {

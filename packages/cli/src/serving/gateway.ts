@@ -22,8 +22,7 @@ import { CliError, EXIT } from "../errors.ts";
 import { HomeAgents } from "../hosting/home-agents.ts";
 import { version } from "../installation.ts";
 import { hostNames, listenError } from "./address.ts";
-import { type ListeningServer, listenOnSocket, type SocketInUse } from "./listen.ts";
-import type { TlsPair } from "./tls.ts";
+import { type ListeningServer, listenOnSocket, type SocketInUse, type TlsPair } from "./listen.ts";
 
 interface GatewayAddress {
   readonly host: string;

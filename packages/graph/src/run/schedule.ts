@@ -20,8 +20,8 @@ import {
   type RunResult,
   type RunStanding,
   type SchedulePorts,
+  standingOf,
 } from "./schedule-ports.ts";
-import { standingOf } from "./standing.ts";
 
 /** What a run reacts to. The events are stored in their order, so that after a crash it takes the same course again. */
 type ScheduleEvent =

@@ -3,9 +3,8 @@ import { type Clock, Repeater, systemClock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import { Mailbox } from "../mail/mailbox.ts";
 import { Haak } from "./haak.ts";
-import { claimedTrust } from "./open-session.ts";
 import { HaakError } from "./protocol.ts";
-import { standingKey } from "./sessions.ts";
+import { claimedTrust, standingKey } from "./sessions.ts";
 
 /** The close reason of an evicted session. */
 const IDLE_EVICTED = "idle_evicted";

@@ -4,15 +4,6 @@ import { newSessionRecord, type SessionRecord, type SessionState, sessionTables 
 import { type Clock, KeyedQueue, systemClock } from "@reins/kit";
 import type { Principal } from "@reins/supervisor";
 import {
-  backendOf,
-  chooseModel,
-  claimedTrust,
-  type OpenSessionOptions,
-  openSession,
-  type SessionRequest,
-  storedModel,
-} from "./open-session.ts";
-import {
   type Emit,
   HaakError,
   type InitParams,
@@ -20,7 +11,19 @@ import {
   type RunParams,
   turnInput,
 } from "./protocol.ts";
-import { derivedKey, HaakSessions, PendingSessions, standingKey } from "./sessions.ts";
+import {
+  backendOf,
+  chooseModel,
+  claimedTrust,
+  derivedKey,
+  HaakSessions,
+  type OpenSessionOptions,
+  openSession,
+  PendingSessions,
+  type SessionRequest,
+  standingKey,
+  storedModel,
+} from "./sessions.ts";
 import { HaakTurn, type HaakTurnOptions } from "./turn.ts";
 
 export interface HaakOptions extends OpenSessionOptions, Omit<HaakTurnOptions, "clock"> {

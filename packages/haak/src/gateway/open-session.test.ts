@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { backendOf } from "./open-session.ts";
-import { derivedKey, standingKey } from "./sessions.ts";
+import { backendOf, derivedKey, standingKey } from "./sessions.ts";
 
 test("HAAK's backend names map to agents of the catalogue", () => {
   expect(["native", "anthropic", "claude_code", "claude-code", "codex"].map(backendOf)).toEqual([

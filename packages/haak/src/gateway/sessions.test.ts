@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { SessionRequest } from "./open-session.ts";
-import { EventSequence, PendingSessions } from "./sessions.ts";
+import { EventSequence, PendingSessions, type SessionRequest } from "./sessions.ts";
 
 test("event numbers grow and start above those of a server before the restart", () => {
   const sequence = new EventSequence({ messages: 2, entries: 3 });

@@ -13,8 +13,8 @@ import {
 } from "@reins/host";
 import { canonicalJson, type PlacedEntry } from "@reins/ledger";
 import { type Harness, isAdmin, type Principal, sessionKey } from "@reins/supervisor";
-import { storedModel } from "../gateway/open-session.ts";
 import type { HaakEvent } from "../gateway/protocol.ts";
+import { storedModel } from "../gateway/sessions.ts";
 import { UpdateEvents } from "../gateway/turn-events.ts";
 
 interface Draft {

@@ -1,11 +1,10 @@
 import type { Draft } from "@reins/ledger";
 import type { Approval, ControlEvent, Decided, Harness, RequestContext, Subject } from "@reins/supervisor";
 import { describe, expect, test } from "vitest";
-import { NATIVE, THIRD_PARTY } from "./agent-profile.ts";
 import type { ControlPoint } from "./control-point.ts";
 import { enforce, factsOf, isAllowedUnasked, refuseStart } from "./enforce.ts";
 import { chargePrompt, complete, completeSetting, perform } from "./outcome.ts";
-import type { AskableScope, ControlContext, Descent } from "./scope.ts";
+import { type AskableScope, type ControlContext, type Descent, NATIVE, THIRD_PARTY } from "./scope.ts";
 
 const base = { reason: "rule", rule: "r", enforcement: "asked" } as const;
 const ALLOWED: Decided = { ...base, verdict: "allowed", entry: "cid-verdict" };

@@ -1,8 +1,8 @@
 import type { Decided } from "@reins/supervisor";
 import { describe, expect, test } from "vitest";
-import { NATIVE, THIRD_PARTY } from "./agent-profile.ts";
 import type { ControlPoint } from "./control-point.ts";
 import { enforcedBy, whyInexpressible } from "./enforce.ts";
+import { NATIVE, THIRD_PARTY } from "./scope.ts";
 
 const base = { reason: "the rule says so", rule: "r", enforcement: "asked", entry: "cid" } as const;
 const ALLOWED: Decided = { ...base, verdict: "allowed" };

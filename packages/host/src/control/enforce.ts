@@ -1,6 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Decided, DecisionInput, Harness, Workspace } from "@reins/supervisor";
-import type { AgentProfile } from "./agent-profile.ts";
 import { awaitAnswer, give, type Offer, offerApproval, type Rewrite } from "./ask-clients.ts";
 import {
   type ActionPayload,
@@ -15,7 +14,7 @@ import {
   traitsOf,
 } from "./control-point.ts";
 import { hasHarnesses, noteAllowed, policyOf, recordSeen } from "./outcome.ts";
-import type { AskableScope, ControlScope, SubjectContext } from "./scope.ts";
+import type { AgentProfile, AskableScope, ControlScope, SubjectContext } from "./scope.ts";
 
 /** The caller that waits for a verdict. */
 export interface Waiting {

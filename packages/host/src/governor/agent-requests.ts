@@ -1,11 +1,11 @@
 import { CODE, type JsonObject, RpcError, readResult } from "@reins/acp";
 import { z } from "zod";
-import { THIRD_PARTY } from "../control/agent-profile.ts";
 import type { ControlPoint } from "../control/control-point.ts";
 import { AGENT_DOORS, doorOf } from "../control/doors.ts";
 import { enforce } from "../control/enforce.ts";
 import { perform } from "../control/outcome.ts";
 import { CANCELLED, PERMISSION, type PermissionOutcome } from "../control/permission-request.ts";
+import { THIRD_PARTY } from "../control/scope.ts";
 import { REFUSED, refusal } from "../control/verdict.ts";
 import { askHost, callHostTool } from "./bridge-requests.ts";
 import { FILE_METHODS, serveFile } from "./file-access.ts";

@@ -11,8 +11,7 @@ import {
 } from "@reins/acp";
 import { isBridgeMethod } from "@reins/bridge";
 import { LruCache, settlesWithin } from "@reins/kit";
-import { THIRD_PARTY } from "../control/agent-profile.ts";
-import type { Descent } from "../control/scope.ts";
+import { type Descent, THIRD_PARTY } from "../control/scope.ts";
 import { StandaloneSession } from "../sessions/standalone-session.ts";
 import { borderedChannel, forwardable } from "../wire/agent-channel.ts";
 import { answerAgent, notKnown } from "./agent-requests.ts";

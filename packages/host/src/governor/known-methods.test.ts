@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { THIRD_PARTY } from "../control/agent-profile.ts";
+import { THIRD_PARTY } from "../control/scope.ts";
 import { clientOffers, mayKnow } from "./known-methods.ts";
 
 const INITIALIZED = {

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, metaOf } from "@reins/acp";
 import { isBridgeMethod, offersBridge } from "@reins/bridge";
-import type { AgentProfile } from "../control/agent-profile.ts";
+import type { AgentProfile } from "../control/scope.ts";
 import { isOurMethod, isOurName } from "../wire/agent-channel.ts";
 
 /** Methods that any agent may know without announcing them; its sessions announce modes, options and models. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { HeaderSecrets } from "./header-secrets.ts";
+import { HeaderSecrets } from "./service-executors.ts";
 
 const TOKEN = 'to/ken"of-operator';
 const basic = Buffer.from(`operator:${TOKEN}`).toString("base64");

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { AgentEntry, Catalogue } from "@reins/agents";
 import { type Harness, type Principal, sessionKey, type Workspace } from "@reins/supervisor";
-import { NATIVE } from "../control/agent-profile.ts";
 import { mutationScopeIn, stricterScope } from "../control/mutation-scope.ts";
-import type { AskableScope, ControlContext } from "../control/scope.ts";
+import { type AskableScope, type ControlContext, NATIVE } from "../control/scope.ts";
 import type { AgentHost } from "../hosting/agent-host.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { Session } from "../sessions/session.ts";

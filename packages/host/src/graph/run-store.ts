@@ -1,9 +1,9 @@
 import { graphTables, type ProjectedRun, ProtocolError } from "@reins/graph";
 import { type Change, change, parseStored } from "@reins/store";
 import { type Harness, type Principal, SupervisorError, VaultError } from "@reins/supervisor";
-import { runPlace, turnPlace } from "./at-rest.ts";
 import { type DeclaredRun, GraphRun, type GraphRunListener, type RunProgress, runKey } from "./graph-run.ts";
 import { maySee } from "./references.ts";
+import { runPlace, turnPlace } from "./sealed-artifacts.ts";
 import { declaredRunTables, type StoredDeclaredRun } from "./tables.ts";
 
 const idOf = ({ tenant, run_id: run }: DeclaredRun) => ({ tenant, run });

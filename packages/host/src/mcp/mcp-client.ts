@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type Channel, CODE, channelPair, type JsonObject, Peer, RpcError } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
 import type { Harness, Principal } from "@reins/supervisor";
-import { type AgentProfile, NATIVE } from "../control/agent-profile.ts";
+import { type AgentProfile, NATIVE } from "../control/scope.ts";
 import type { GovernorOptions } from "../governor/context.ts";
 import { Governor } from "../governor/governor.ts";
 

@@ -26,9 +26,9 @@ import {
 import type { AgentEntry } from "@reins/agents";
 import { type ModelPrice, PriceList } from "@reins/gateway";
 import type { Harness, NetworkReach, Principal, Subject } from "@reins/supervisor";
-import { NATIVE } from "../control/agent-profile.ts";
 import { agentOf, subjectIn } from "../control/control-point.ts";
 import { isAllowedUnasked } from "../control/enforce.ts";
+import { NATIVE } from "../control/scope.ts";
 import { fileState, StandingVerdicts } from "../control/standing-verdicts.ts";
 import type { GovernorOptions } from "../governor/context.ts";
 import { Governor } from "../governor/governor.ts";

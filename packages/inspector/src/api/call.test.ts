@@ -1,7 +1,7 @@
 import { runOperations } from "@reins/api";
 import { ApiError, ConnectionError } from "@reins/sdk";
 import { afterEach, expect, test, vi } from "vitest";
-import { call, http, shouldRetry } from "./call.ts";
+import { call, http, shouldRetry } from "./queries.ts";
 
 afterEach(() => {
   vi.unstubAllGlobals();

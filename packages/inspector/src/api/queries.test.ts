@@ -4,8 +4,7 @@ import { QueryClient } from "@tanstack/react-query";
 import { createElement } from "react";
 import { describe, expect, test, vi } from "vitest";
 import { cached, renderedText } from "../../test/render.ts";
-import { shouldRetry } from "./call.ts";
-import { patchQuery, useGet } from "./queries.ts";
+import { patchQuery, shouldRetry, useGet } from "./queries.ts";
 
 const KEY = ["list"] as const;
 

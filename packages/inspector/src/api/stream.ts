@@ -1,7 +1,7 @@
 import type { Operation } from "@reins/api";
 import type { OperationInput } from "@reins/sdk/http";
 import type { z } from "zod";
-import { http } from "./call.ts";
+import { http } from "./queries.ts";
 
 interface Subscriber<T> {
   onEvent(event: T): void;

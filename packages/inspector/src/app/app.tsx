@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { shouldRetry } from "../api/call.ts";
+import { shouldRetry } from "../api/queries.ts";
 import { startTheme } from "../design/theme.ts";
 import { router } from "./router.tsx";
 import { SignIn } from "./sign-in.tsx";

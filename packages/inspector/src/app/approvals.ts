@@ -2,8 +2,7 @@ import { type Approval, approvalOperations, type ShownApproval, type WithheldApp
 import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { call } from "../api/call.ts";
-import { patchQuery } from "../api/queries.ts";
+import { call, patchQuery } from "../api/queries.ts";
 import { subscribe } from "../api/stream.ts";
 import { visible } from "../design/visible.ts";
 import { COMPARISON } from "../proof/compare.ts";

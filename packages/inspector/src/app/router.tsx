@@ -6,7 +6,7 @@ import {
   type RouteComponent,
 } from "@tanstack/react-router";
 import { Page } from "../design/layout.tsx";
-import { TextLink } from "../design/links.tsx";
+import { TextLink } from "../design/markdown.tsx";
 import { Empty, Failure, Waiting } from "../design/states.tsx";
 import { retryLoad } from "./retry-load.ts";
 import { Shell } from "./shell.tsx";

@@ -3,7 +3,7 @@ import { ApiError } from "@reins/sdk";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { createContext, type ReactNode, use } from "react";
 import type { z } from "zod";
-import { call } from "../api/call.ts";
+import { call } from "../api/queries.ts";
 import { Button } from "../design/button.tsx";
 import { Code } from "../design/code.tsx";
 import { Failure, Waiting } from "../design/states.tsx";

@@ -1,7 +1,7 @@
 import { createElement } from "react";
 import { describe, expect, test } from "vitest";
 import { rendered, renderedText } from "../../test/render.ts";
-import { EntryLink, SessionLink, TextLink } from "./links.tsx";
+import { EntryLink, SessionLink, TextLink } from "./markdown.tsx";
 
 describe("a link", () => {
   test("within a text leads to a page", () => {

@@ -2,7 +2,7 @@ import { type LedgerCheckpoint, ledgerOperations } from "@reins/api";
 import { ApiError } from "@reins/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { z } from "zod";
-import { call } from "../api/call.ts";
+import { call } from "../api/queries.ts";
 import { sizeOf } from "./prove-entry.ts";
 import { verify } from "./verify.ts";
 

@@ -1,7 +1,7 @@
 import { EntryProof, ledgerOperations } from "@reins/api";
 import type { FaultCode } from "@reins/verify";
 import type { z } from "zod";
-import { call, http } from "../api/call.ts";
+import { call, http } from "../api/queries.ts";
 import { keptCheckpoint } from "./compare.ts";
 import { type VerifyReport, verify } from "./verify.ts";
 

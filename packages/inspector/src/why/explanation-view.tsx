@@ -5,7 +5,7 @@ import { Hash } from "../design/button.tsx";
 import { Json } from "../design/code.tsx";
 import { count, dollars, duration, formatValue } from "../design/format.ts";
 import { classNames, Facts, Section } from "../design/layout.tsx";
-import { SessionLink, TextLink } from "../design/links.tsx";
+import { SessionLink, TextLink } from "../design/markdown.tsx";
 import { Table } from "../design/table.tsx";
 import { visible, visibleLine } from "../design/visible.ts";
 import { effectText } from "../pages/approvals/action-text.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Message } from "../message.ts";
-import { type LocalServer, localLink } from "./local-link.ts";
+import { type LocalServer, localLink } from "./process-link.ts";
 
 const SERVER: LocalServer = {
   name: "local",

@@ -3,12 +3,12 @@ import type { Condition, PlainCondition } from "../constitution/condition.ts";
 import type { ToolDeclarations } from "../constitution/constitution.ts";
 import { isReadableByAll } from "../facts/path/places.ts";
 import type { Subject } from "../subject.ts";
-import { graphClauses } from "./graph-clauses.ts";
 import {
   anyPathTest,
   type CommandPattern,
   commandPattern,
   everyPathTest,
+  graphClauses,
   type PathEffect,
   textTest,
   UNKNOWN,

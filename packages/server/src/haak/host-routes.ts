@@ -8,7 +8,7 @@ import { actorOf } from "@reins/supervisor";
 import type { Log } from "../limits.ts";
 import { HttpProblem } from "../problems.ts";
 import { type LongPollCall, perHarness, type RawResponse, type Routes } from "../routes/router.ts";
-import { pinRoutes } from "../v1/mcp-pins.ts";
+import { pinRoutes } from "../v1/tools.ts";
 
 /** Changes something once it is decided, and waits where a person is asked; a caller who leaves ends that. */
 type Govern = (

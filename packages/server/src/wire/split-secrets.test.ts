@@ -1,7 +1,7 @@
 import { Redactor } from "@reins/supervisor";
 import { describe, expect, test } from "vitest";
-import { splitSecrets, withoutText } from "./split-secrets.ts";
 import { WireRing } from "./wire-ring.ts";
+import { splitSecrets, withoutText } from "./wire-routes.ts";
 
 const KEY = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
 const redactor = Redactor.create();

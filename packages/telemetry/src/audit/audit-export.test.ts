@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { systemClock } from "@reins/kit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EntryList, entry, numbered } from "../../test/entries.ts";
-import { AuditExport } from "./audit-export.ts";
-import { CursorFile } from "./cursor-file.ts";
+import { AuditExport, CursorFile } from "./audit-export.ts";
 import { type AuditDestination, DeliveryError, fileDestination } from "./destinations.ts";
 import { AuditRecords, cursorIn } from "./records.ts";
 

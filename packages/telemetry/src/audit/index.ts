@@ -1,5 +1,4 @@
-export { AuditExport, ContinuousExport, CursorError } from "./audit-export.ts";
-export { CursorFile, type ExportState } from "./cursor-file.ts";
+export { AuditExport, ContinuousExport, CursorError, CursorFile, type ExportState } from "./audit-export.ts";
 export {
   type AuditDestination,
   DeliveryError,

@@ -10,8 +10,7 @@ import { homeInput, type ValuesOf } from "../../command.ts";
 import { CliError } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";
 import { DEFAULT_PORT, hostNames, listenError, readPort, refuseOpenServer } from "../../serving/address.ts";
-import type { ListeningServer, ServerAddress } from "../../serving/listen.ts";
-import { readTls, tlsFiles } from "../../serving/tls.ts";
+import { type ListeningServer, readTls, type ServerAddress, tlsFiles } from "../../serving/listen.ts";
 import { authenticatorOf, readTokens } from "../../serving/tokens.ts";
 
 /** The flags of `reins ahp serve`. */

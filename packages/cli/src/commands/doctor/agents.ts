@@ -3,7 +3,7 @@ import { detectSandbox } from "@reins/runner";
 import { foundCredentials } from "@reins/server";
 import { HomeAgents } from "../../hosting/home-agents.ts";
 import { listedAgent } from "../agents/list.ts";
-import { type Check, type Finding, fine, note, wrong } from "./check.ts";
+import { type Check, type Finding, fine, note, wrong } from "./doctor.ts";
 
 export const agentsCheck: Check = async ({ home, environment }) => {
   const agents = await HomeAgents.open(home);

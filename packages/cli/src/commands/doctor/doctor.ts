@@ -4,7 +4,6 @@ import { command, HOME } from "../../command.ts";
 import { EXIT } from "../../errors.ts";
 import { printableLine, table } from "../../printable.ts";
 import { agentsCheck, credentialsCheck, hooksCheck, reachCheck, sandboxCheck } from "./agents.ts";
-import { type Check, type CheckContext, type Finding, wrong } from "./check.ts";
 import { auditCheck, telemetryCheck } from "./exports.ts";
 import { databaseCheck, homeCheck, keysCheck, vaultCheck } from "./home.ts";
 import { browserCheck, diskCheck, issuersCheck, nodeCheck, restateCheck, serverCheck } from "./machine.ts";
@@ -80,4 +79,34 @@ export function describeFindings(findings: readonly NamedFinding[]): string {
 
 function onOneLine(text: string): string {
   return printableLine(text.replace(/\s*\n\s*/g, " "));
+}
+
+/** What a check found. */
+export interface Finding {
+  readonly state: "fine" | "note" | "wrong";
+  /** A sentence without its full stop. */
+  readonly found: string;
+  readonly mend?: string | undefined;
+}
+
+export interface CheckContext {
+  readonly home: string;
+  readonly environment: NodeJS.ProcessEnv;
+  /** The user's home folder. */
+  readonly userHome: string;
+}
+
+/** An error that a check throws becomes a finding. */
+export type Check = (context: CheckContext) => Promise<readonly Finding[]>;
+
+export function fine(found: string): Finding {
+  return { state: "fine", found };
+}
+
+export function note(found: string, mend?: string): Finding {
+  return { state: "note", found, mend };
+}
+
+export function wrong(found: string, mend: string): Finding {
+  return { state: "wrong", found, mend };
 }

@@ -4,9 +4,8 @@ import { readConfiguration } from "../../configuration/configuration.ts";
 import { type AuditSettings, isAddress, telemetrySettings } from "../../configuration/exports.ts";
 import { auditCursorIn } from "../../home.ts";
 import { hasDatabase, openHomeReader } from "../../home-database.ts";
-import { auditDestination } from "../../hosting/audit-exports.ts";
-import { probeReceiver } from "../../hosting/telemetry.ts";
-import { type Check, type Finding, fine, note, wrong } from "./check.ts";
+import { auditDestination, probeReceiver } from "../../hosting/audit-exports.ts";
+import { type Check, type Finding, fine, note, wrong } from "./doctor.ts";
 
 /** Whether the audit exports of the configuration get the ledger away. */
 export const auditCheck: Check = async ({ home }) => {

@@ -15,7 +15,7 @@ import { databaseIn, keysIn, operatorSocketIn, realDatabase } from "../../home.t
 import { hasDatabase, openHomeReader, postgresMarkIn, postgresOf } from "../../home-database.ts";
 import { ACCEPT_LOSS } from "../../ledger/ledger-error.ts";
 import { isServed } from "../../serving/listen.ts";
-import { type Check, type Finding, fine, note, wrong } from "./check.ts";
+import { type Check, type Finding, fine, note, wrong } from "./doctor.ts";
 
 const OTHERS = 0o077;
 

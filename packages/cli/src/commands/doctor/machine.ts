@@ -13,7 +13,7 @@ import { operatorSocketIn } from "../../home.ts";
 import { DEFAULT_PORT, readPort } from "../../serving/address.ts";
 import { browserOpener } from "../../serving/browser.ts";
 import { isServed } from "../../serving/listen.ts";
-import { type Check, type Finding, fine, note, wrong } from "./check.ts";
+import { type Check, type Finding, fine, note, wrong } from "./doctor.ts";
 
 const LEAST = [22, 18] as const;
 

@@ -6,7 +6,7 @@ import { readIfExists } from "../../configuration/configuration.ts";
 import { CliError } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
 import { DEFAULT_TENANT, findConstitution } from "../policy/constitution-file.ts";
-import { type Check, type CheckContext, type Finding, fine, note, wrong } from "./check.ts";
+import { type Check, type CheckContext, type Finding, fine, note, wrong } from "./doctor.ts";
 
 /** Checks that Reins would accept the constitution, and that it is not an unchanged older default. */
 export const constitutionCheck: Check = async (context) => {

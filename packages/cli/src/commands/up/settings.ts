@@ -15,7 +15,7 @@ import { CliError } from "../../errors.ts";
 import { readAmount } from "../../flags.ts";
 import { homeFolder } from "../../home.ts";
 import { DEFAULT_PORT, readPort } from "../../serving/address.ts";
-import { type TlsFiles, tlsFiles } from "../../serving/tls.ts";
+import { type TlsFiles, tlsFiles } from "../../serving/listen.ts";
 import { readTokens } from "../../serving/tokens.ts";
 
 /** The flags of `reins up`. */

@@ -26,10 +26,16 @@ import { openHome as openReinsHome } from "../../reins/reins.ts";
 import { type OpenedReins, ReinsOpener } from "../../reins/reins-opener.ts";
 import { refuseOpenServer } from "../../serving/address.ts";
 import { adminApi, openAccess, serveGateway, serveNodes, serveOperator } from "../../serving/gateway.ts";
-import { type ListeningServer, serveSocket, serveUntilStopped, startAll } from "../../serving/listen.ts";
+import {
+  type ListeningServer,
+  readTls,
+  serveSocket,
+  serveUntilStopped,
+  startAll,
+  type TlsPair,
+} from "../../serving/listen.ts";
 import { announceStart } from "../../serving/start-message.ts";
 import { surviveFullDisk, watchForStop } from "../../serving/stop.ts";
-import { readTls, type TlsPair } from "../../serving/tls.ts";
 import { ahpHandlers, type DecisionObserver } from "./ahp-handlers.ts";
 import { sessionWorkspace } from "./locations.ts";
 import { resolveUpSettings, UP_INPUTS, type UpSettings } from "./settings.ts";

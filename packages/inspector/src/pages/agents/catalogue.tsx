@@ -1,8 +1,7 @@
 import { type Agent, type AgentDetail, agentsOperations } from "@reins/api";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { call } from "../../api/call.ts";
-import { useGet } from "../../api/queries.ts";
+import { call, useGet } from "../../api/queries.ts";
 import { focusSelected, useListKeys } from "../../app/keys.ts";
 import { Badge, LevelBadge, type Tone } from "../../design/badge.tsx";
 import { classNames } from "../../design/layout.tsx";

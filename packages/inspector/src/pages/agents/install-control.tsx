@@ -6,7 +6,7 @@ import {
 } from "@reins/api";
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
-import { http } from "../../api/call.ts";
+import { http } from "../../api/queries.ts";
 import { Button, type ButtonKind } from "../../design/button.tsx";
 import { TextInput } from "../../design/form.tsx";
 import { Failure, ProgressBar } from "../../design/states.tsx";

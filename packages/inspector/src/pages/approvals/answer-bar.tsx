@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import type { z } from "zod";
 import { Observable } from "../../acp/observable.ts";
-import { call } from "../../api/call.ts";
+import { call } from "../../api/queries.ts";
 import { PENDING, upsertPending } from "../../app/approvals.ts";
 import { isBare, isTyping, useKeys } from "../../app/keys.ts";
 import { Button } from "../../design/button.tsx";

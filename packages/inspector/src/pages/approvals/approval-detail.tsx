@@ -6,7 +6,7 @@ import { Hash } from "../../design/button.tsx";
 import { Code, Diff, Json } from "../../design/code.tsx";
 import { words } from "../../design/format.ts";
 import { Facts } from "../../design/layout.tsx";
-import { SessionLink } from "../../design/links.tsx";
+import { SessionLink } from "../../design/markdown.tsx";
 import { Loaded } from "../../design/states.tsx";
 import { visible, visibleLine } from "../../design/visible.ts";
 import { effectText, exactCall } from "./action-text.ts";

@@ -12,7 +12,7 @@ import { placeAfter, useKeys } from "../../app/keys.ts";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { classNames, Page, Panel, Tabs } from "../../design/layout.tsx";
-import { SessionLink } from "../../design/links.tsx";
+import { SessionLink } from "../../design/markdown.tsx";
 import { formatAge, Moment, useNow } from "../../design/moment.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";

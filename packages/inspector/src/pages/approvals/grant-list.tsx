@@ -1,6 +1,5 @@
 import { approvalOperations, type Grant } from "@reins/api";
-import { call } from "../../api/call.ts";
-import { useChange, useGet } from "../../api/queries.ts";
+import { call, useChange, useGet } from "../../api/queries.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Moment } from "../../design/moment.tsx";

@@ -18,7 +18,7 @@ import { Button } from "../../design/button.tsx";
 import { Choice } from "../../design/form.tsx";
 import { about, dollars, duration, words } from "../../design/format.ts";
 import { classNames, useTitle } from "../../design/layout.tsx";
-import { SessionLink, TextLink } from "../../design/links.tsx";
+import { SessionLink, TextLink } from "../../design/markdown.tsx";
 import { useNow } from "../../design/moment.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Item, Speaker } from "../../acp/conversation/conversation.ts";
 import type { Annotation, ToolCall } from "../../acp/conversation/tool-call.ts";
 import { acpClient } from "../../acp/page-client.ts";
-import { call } from "../../api/call.ts";
+import { call } from "../../api/queries.ts";
 import { markdownBlocks } from "../../design/markdown-blocks.ts";
 
 /** One row of the timeline. A long message is split into several rows. */

@@ -6,7 +6,7 @@ import { LevelBadge, StatusBadge, VerdictBadge } from "../../design/badge.tsx";
 import { Hash } from "../../design/button.tsx";
 import { Code, Diff, Json } from "../../design/code.tsx";
 import { duration } from "../../design/format.ts";
-import { TextLink } from "../../design/links.tsx";
+import { TextLink } from "../../design/markdown.tsx";
 import { useNow } from "../../design/moment.tsx";
 import { visible } from "../../design/visible.ts";
 import { ExactCallView } from "../approvals/approval-detail.tsx";

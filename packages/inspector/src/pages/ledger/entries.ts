@@ -1,8 +1,7 @@
 import { ledgerOperations, type PlacedEntry } from "@reins/api";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
-import { call } from "../../api/call.ts";
-import { useGet } from "../../api/queries.ts";
+import { call, useGet } from "../../api/queries.ts";
 import { subscribe } from "../../api/stream.ts";
 import { words } from "../../design/format.ts";
 import type { LedgerSearch } from "./filters.tsx";

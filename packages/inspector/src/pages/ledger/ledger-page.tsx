@@ -9,7 +9,7 @@ import { Badge, QualityBadge, VerdictBadge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { count } from "../../design/format.ts";
 import { classNames, Facts, Page, Panel, useNarrow } from "../../design/layout.tsx";
-import { TextLink } from "../../design/links.tsx";
+import { TextLink } from "../../design/markdown.tsx";
 import { Empty, Failure, Loaded, ProgressBar } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";
 import { keptCheckpoint } from "../../proof/compare.ts";

@@ -1,14 +1,13 @@
 import { boardOperations, mailboxOperations } from "@reins/api";
 import { ApiError } from "@reins/sdk";
 import { type ReactNode, useState } from "react";
-import { call } from "../../api/call.ts";
-import { useChange, useGet } from "../../api/queries.ts";
+import { call, useChange, useGet } from "../../api/queries.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Button } from "../../design/button.tsx";
 import { Code } from "../../design/code.tsx";
 import { Form, TextInput } from "../../design/form.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
-import { TextLink } from "../../design/links.tsx";
+import { TextLink } from "../../design/markdown.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { Empty, Failure, Loaded, Waiting } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";

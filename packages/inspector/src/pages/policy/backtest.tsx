@@ -1,11 +1,11 @@
 import { type BacktestReport, studyOperations } from "@reins/api";
 import { useMutation } from "@tanstack/react-query";
 import type { z } from "zod";
-import { call } from "../../api/call.ts";
+import { call } from "../../api/queries.ts";
 import { Badge, type Tone, VerdictBadge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { count } from "../../design/format.ts";
-import { EntryLink } from "../../design/links.tsx";
+import { EntryLink } from "../../design/markdown.tsx";
 import { Failure } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
 import { visible } from "../../design/visible.ts";

@@ -2,7 +2,7 @@ import { type PolicyCheck, type PolicyStatus, studyOperations } from "@reins/api
 import { useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useEffect, useRef, useState } from "react";
 import type { z } from "zod";
-import { call } from "../../api/call.ts";
+import { call } from "../../api/queries.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button, SaveLink } from "../../design/button.tsx";
 import { classNames } from "../../design/layout.tsx";

@@ -2,7 +2,7 @@ import { type ExplainRequest, studyOperations } from "@reins/api";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import type { z } from "zod";
-import { call } from "../../api/call.ts";
+import { call } from "../../api/queries.ts";
 import { Button } from "../../design/button.tsx";
 import { Choice, Form, TextArea, TextInput } from "../../design/form.tsx";
 import { Empty, Failure } from "../../design/states.tsx";

@@ -1,7 +1,6 @@
 import { rosterOperations } from "@reins/api";
 import { useState } from "react";
-import { call } from "../../api/call.ts";
-import { useChange, useGet } from "../../api/queries.ts";
+import { call, useChange, useGet } from "../../api/queries.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";

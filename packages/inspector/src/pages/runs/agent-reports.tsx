@@ -1,12 +1,12 @@
 import { metricsOperations, type Overview } from "@reins/api";
 import { ApiError } from "@reins/sdk";
 import { useQuery } from "@tanstack/react-query";
-import { call } from "../../api/call.ts";
+import { call } from "../../api/queries.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { count } from "../../design/format.ts";
 import { Panel } from "../../design/layout.tsx";
-import { SessionLink } from "../../design/links.tsx";
+import { SessionLink } from "../../design/markdown.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { visible } from "../../design/visible.ts";
 

@@ -1,6 +1,6 @@
 import { type Run, runOperations } from "@reins/api";
 import { z } from "zod";
-import { call } from "../../api/call.ts";
+import { call } from "../../api/queries.ts";
 import { words } from "../../design/format.ts";
 
 /** One event of a run as the API lists it. */

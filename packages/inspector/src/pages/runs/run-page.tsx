@@ -3,7 +3,7 @@ import { useParams } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
 import { StatusBadge } from "../../design/badge.tsx";
 import { Facts, Page, Panel } from "../../design/layout.tsx";
-import { SessionLink } from "../../design/links.tsx";
+import { SessionLink } from "../../design/markdown.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { Loaded } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
 import { Badge, StatusBadge } from "../../design/badge.tsx";
 import { Panel } from "../../design/layout.tsx";
-import { TextLink } from "../../design/links.tsx";
+import { TextLink } from "../../design/markdown.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
 import { visible, visibleLine } from "../../design/visible.ts";

@@ -1,8 +1,7 @@
 import { type Session, sessionOperations } from "@reins/api";
 import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { call } from "../../api/call.ts";
-import { patchQuery, useGet } from "../../api/queries.ts";
+import { call, patchQuery, useGet } from "../../api/queries.ts";
 import { subscribe } from "../../api/stream.ts";
 import type { Tone } from "../../design/badge.tsx";
 import { visible } from "../../design/visible.ts";

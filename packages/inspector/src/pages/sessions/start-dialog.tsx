@@ -7,7 +7,7 @@ import { acpClient } from "../../acp/page-client.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Button } from "../../design/button.tsx";
 import { Choice, type ChoiceOption, Dialog, Form, TextArea, TextInput } from "../../design/form.tsx";
-import { TextLink } from "../../design/links.tsx";
+import { TextLink } from "../../design/markdown.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
 import { useAgent, useAgents } from "../agents/catalogue.tsx";
 

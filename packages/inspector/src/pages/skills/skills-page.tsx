@@ -2,8 +2,7 @@ import { type SkillDetails, type SkillList, type SkillSummary, skillOperations }
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { z } from "zod";
-import { call } from "../../api/call.ts";
-import { useChange, useGet } from "../../api/queries.ts";
+import { call, useChange, useGet } from "../../api/queries.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";

@@ -3,7 +3,7 @@ import { type LoggedRequest, type WireEnvelope, wireOperations } from "@reins/ap
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useMemo, useRef, useState } from "react";
 import type { z } from "zod";
-import { call } from "../../api/call.ts";
+import { call } from "../../api/queries.ts";
 import { itemKey, Tailed, type TailSource, useTail, withGaps } from "../../api/tail.tsx";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Badge, type Tone } from "../../design/badge.tsx";
@@ -12,7 +12,7 @@ import { Json } from "../../design/code.tsx";
 import { Choice, TextInput } from "../../design/form.tsx";
 import { duration } from "../../design/format.ts";
 import { Page, Panel, Tabs, VirtualRows } from "../../design/layout.tsx";
-import { SessionLink } from "../../design/links.tsx";
+import { SessionLink } from "../../design/markdown.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { Empty } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";

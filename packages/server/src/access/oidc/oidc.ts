@@ -3,8 +3,7 @@ import { type Clock, errorMessage } from "@reins/kit";
 import type { Identity, Principal } from "@reins/supervisor";
 import { z } from "zod";
 import { HttpProblem, toHttpProblem } from "../../problems.ts";
-import { type TokenClaims, vouchedBy } from "./claims.ts";
-import { fetchJson, OidcError, OidcIssuer } from "./issuer.ts";
+import { fetchJson, OidcError, OidcIssuer, type TokenClaims, vouchedBy } from "./issuer.ts";
 import type { OidcSettings } from "./settings.ts";
 
 /** A principal, and until when its credential is valid. */

@@ -6,7 +6,7 @@ import { Button } from "../../../design/button.tsx";
 import { Code, Json } from "../../../design/code.tsx";
 import { Icon } from "../../../design/icons.tsx";
 import { Facts, Section } from "../../../design/layout.tsx";
-import { EntryLink, SessionLink, TextLink } from "../../../design/links.tsx";
+import { EntryLink, SessionLink, TextLink } from "../../../design/markdown.tsx";
 import { Moment } from "../../../design/moment.tsx";
 import { visible, visibleLine } from "../../../design/visible.ts";
 import { Elapsed, executorText } from "./action-list.tsx";

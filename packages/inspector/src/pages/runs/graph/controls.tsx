@@ -2,7 +2,7 @@ import { graphOperations, type RunAction, type RunGraph } from "@reins/api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { z } from "zod";
-import { call } from "../../../api/call.ts";
+import { call } from "../../../api/queries.ts";
 import { Button } from "../../../design/button.tsx";
 import { Dialog, TextInput } from "../../../design/form.tsx";
 import { Icon } from "../../../design/icons.tsx";

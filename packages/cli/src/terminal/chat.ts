@@ -274,6 +274,7 @@ export class Chat {
     );
     await Promise.race([begun.promise, done]);
     this.questions.askAgain(session.id);
+    this.forms.askAgain(session.id);
   }
 
   /** The response to a prompt is processed before the next turn, as it was sent. */

@@ -52,6 +52,31 @@ describe("a question of an agent", () => {
     ]);
   });
 
+  it("is answered by an answer in its own session alone, and asked again when that is shown", async () => {
+    const notes: string[] = [];
+    let shown = "a";
+    const forms = new AskedForms({
+      dispatch: (event) => void (event.type === "note" && notes.push(event.text)),
+      isShown: (session) => session === shown,
+    });
+    const { signal } = new AbortController();
+    const ask = (sessionId: string) =>
+      forms.ask({ message: `Why, ${sessionId}?`, schema: schemaOf(), sessionId, url: undefined, signal });
+    const a = ask("a");
+    shown = "b";
+    expect([forms.first, forms.answer("too early")]).toEqual([undefined, false]);
+    const b = ask("b");
+    expect([forms.first?.message, forms.answer("of b")]).toEqual(["Why, b?", true]);
+    expect(await b).toEqual({ action: "accept", content: { answer: "of b" } });
+    expect(forms.answer("late")).toBe(false);
+    shown = "a";
+    notes.length = 0;
+    forms.askAgain("a");
+    expect(notes).toEqual(["The agent asks: Why, a?", "Answer with /answer and a text."]);
+    expect(forms.answer("of a")).toBe(true);
+    expect(await a).toEqual({ action: "accept", content: { answer: "of a" } });
+  });
+
   it.each<[string, unknown, string]>([
     ["more than one field", { properties: { a: { type: "string" }, b: { type: "string" } } }, "shown"],
     ["a field that is no text", { properties: { a: { type: "boolean" } } }, "shown"],

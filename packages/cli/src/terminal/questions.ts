@@ -194,6 +194,7 @@ export class AskedQuestions {
 
 /** A form with one field, which is what an agent asks a person in words. */
 interface OpenForm {
+  readonly session: string;
   readonly message: string;
   readonly name: string;
   readonly choices: readonly string[];
@@ -231,29 +232,42 @@ export class AskedForms {
       return undefined;
     }
     const { promise, resolve } = Promise.withResolvers<ElicitationAnswer>();
-    const form = { message, name, choices, resolve };
+    const form = { session: sessionId, message, name, choices, resolve };
     this.#open.push(form);
     signal.addEventListener("abort", () => {
-      if (this.#close(form, undefined)) this.#note("No longer asked.");
+      if (this.#close(form, undefined) && this.#options.isShown(sessionId)) this.#note("No longer asked.");
     });
+    this.#show(form);
+    return promise;
+  };
+
+  /** Asks again what a session asked before another was shown. */
+  askAgain(session: string): void {
+    for (const form of this.#open) if (form.session === session) this.#show(form);
+  }
+
+  /** The oldest question of the session that is shown. */
+  get first(): Pick<OpenForm, "message" | "choices"> | undefined {
+    return this.#first;
+  }
+
+  /** Answers the oldest question of the session that is shown; returns whether the answer is one that it takes. */
+  answer(text: string): boolean {
+    const form = this.#first;
+    if (!form || text === "" || (form.choices.length > 0 && !form.choices.includes(text))) return false;
+    this.#close(form, { action: "accept", content: { [form.name]: text } });
+    return true;
+  }
+
+  get #first(): OpenForm | undefined {
+    return this.#open.find(({ session }) => this.#options.isShown(session));
+  }
+
+  #show({ message, choices }: OpenForm): void {
     this.#note(`The agent asks: ${message}`);
     this.#note(
       choices.length > 0 ? `Answer with /answer: ${choices.join(" · ")}` : "Answer with /answer and a text.",
     );
-    return promise;
-  };
-
-  /** The oldest question. */
-  get first(): Pick<OpenForm, "message" | "choices"> | undefined {
-    return this.#open[0];
-  }
-
-  /** Answers the oldest question; returns whether the answer is one that it takes. */
-  answer(text: string): boolean {
-    const [form] = this.#open;
-    if (!form || text === "" || (form.choices.length > 0 && !form.choices.includes(text))) return false;
-    this.#close(form, { action: "accept", content: { [form.name]: text } });
-    return true;
   }
 
   #close(form: OpenForm, answer: ElicitationAnswer): boolean {

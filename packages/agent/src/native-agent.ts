@@ -198,7 +198,7 @@ export class NativeAgent {
       case "session/prompt":
         return this.#prompt(params, signal);
       case "_reins/steer":
-        return this.#steer(params);
+        return this.#steer(params, signal);
       default:
         throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
     }
@@ -347,12 +347,12 @@ export class NativeAgent {
     return this.#sessions.prompt(session, promptParts(prompt, info), signal);
   }
 
-  /** Takes a prompt into the turn under way. */
-  async #steer(params: unknown): Promise<JsonObject> {
+  /** Takes a prompt into the turn under way, unless it is withdrawn before the turn has read it. */
+  async #steer(params: unknown, signal: AbortSignal): Promise<JsonObject> {
     const { sessionId, prompt } = read(Prompt, "_reins/steer", params);
     const session = this.#sessions.expect(sessionId);
     const { info } = this.#dependencies.models.open(session.header.model);
-    return { taken: await this.#sessions.steer(session, promptParts(prompt, info)) };
+    return { taken: await this.#sessions.steer(session, promptParts(prompt, info), signal) };
   }
 }
 

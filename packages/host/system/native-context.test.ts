@@ -177,18 +177,18 @@ describe("a prompt that steers the native agent", () => {
     const agent = await openScripted(script, { ...(rules !== undefined && { rules }) });
     const turn = agent.client.prompt(agent.id, "GREET me");
     await expect.poll(() => agent.client.said.join("")).toBe("Good ");
-    const steer = (text: string) =>
-      agent.client.request("session/prompt", { ...promptOf(agent.id, text), ...steering });
-    return { ...agent, turn, steer, over };
+    const steer = (text: string, signal?: AbortSignal) =>
+      agent.client.request("session/prompt", { ...promptOf(agent.id, text), ...steering }, signal);
+    const prompts = async () =>
+      (await agent.entries("policy_verdict")).filter(({ payload }) =>
+        JSON.stringify(payload).includes('"pre_prompt"'),
+      );
+    return { ...agent, turn, steer, over, prompts };
   }
 
   test("reaches the model in the turn under way, after a verdict of its own", async () => {
-    const { client, model, turn, steer, over, entries } = await heldTurn();
+    const { client, model, turn, steer, over, prompts, entries } = await heldTurn();
     const steered = steer("and say goodbye");
-    const prompts = async () =>
-      (await entries("policy_verdict")).filter(({ payload }) =>
-        JSON.stringify(payload).includes('"pre_prompt"'),
-      );
     await expect.poll(async () => (await prompts()).length).toBe(2);
     expect(model.requests).toHaveLength(1);
     over.resolve();
@@ -217,6 +217,19 @@ tool_rules:
     over.resolve();
     expect(await turn).toMatchObject({ stopReason: "end_turn" });
     expect(model.requests).toHaveLength(1);
+  });
+
+  test("is withdrawn with its request, and then neither read nor shown", async () => {
+    const { client, model, turn, steer, over, prompts } = await heldTurn();
+    const withdrawing = new AbortController();
+    const steered = steer("and say goodbye", withdrawing.signal);
+    await expect.poll(async () => (await prompts()).length).toBe(2);
+    withdrawing.abort();
+    expect(await steered).toMatchObject({ stopReason: "cancelled" });
+    over.resolve();
+    expect(await turn).toMatchObject({ stopReason: "end_turn" });
+    expect(model.requests).toHaveLength(1);
+    expect(client.updates.map(({ sessionUpdate }) => sessionUpdate)).not.toContain("user_message_chunk");
   });
 
   test("has a turn of its own where none is under way", async () => {

@@ -21,11 +21,19 @@ class Steering {
   readonly #waiting: { readonly parts: readonly UserPart[]; readonly settle: (isTaken: boolean) => void }[] =
     [];
 
-  /** Offers a prompt; resolves with whether the turn took it. */
-  offer(parts: readonly UserPart[]): Promise<boolean> {
+  /** Offers a prompt, until the signal withdraws it; resolves with whether the turn took it. */
+  async offer(parts: readonly UserPart[], signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return false;
     const { promise, resolve: settle } = Promise.withResolvers<boolean>();
-    this.#waiting.push({ parts, settle });
-    return promise;
+    const offered = { parts, settle };
+    this.#waiting.push(offered);
+    const withdraw = () => {
+      const index = this.#waiting.indexOf(offered);
+      if (index >= 0) this.#waiting.splice(index, 1);
+      settle(false);
+    };
+    signal.addEventListener("abort", withdraw, { once: true });
+    return promise.finally(() => signal.removeEventListener("abort", withdraw));
   }
 
   /** Takes what was offered, the oldest first. */

@@ -100,9 +100,13 @@ export class Sessions {
     }
   }
 
-  /** Sends a prompt into the turn of a session; resolves with whether the turn took it. */
-  async steer({ turn, steering }: Session, prompt: readonly UserPart[]): Promise<boolean> {
-    return turn !== undefined && !turn.signal.aborted && steering.offer(prompt);
+  /** Sends a prompt into the turn of a session, until the signal withdraws it; resolves with whether the turn took it. */
+  async steer(
+    { turn, steering }: Session,
+    prompt: readonly UserPart[],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    return turn !== undefined && !turn.signal.aborted && steering.offer(prompt, signal);
   }
 
   /** Cancels the turn of a session. */

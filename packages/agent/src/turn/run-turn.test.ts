@@ -689,6 +689,30 @@ describe("a prompt that is sent into a turn", () => {
     expect(again.of("user_message_chunk").map(({ content }) => content.text)).toEqual(["hello", "and then?"]);
   });
 
+  test("is withdrawn with its request while the turn has not read it, and what is sent beside it stays", async () => {
+    const { client, prompt, model, requestText, store } = await run({
+      replies: [calling("run_command", { command: "true" }), "Done."],
+    });
+    const { sessionId } = client;
+    const steered: Promise<unknown>[] = [];
+    client.answer = async () => {
+      const withdrawn = client.requestWithId("_reins/steer", {
+        sessionId,
+        prompt: [{ type: "text", text: "in capitals" }],
+      });
+      steered.push(withdrawn.answer, steer(client, "and short"));
+      client.notify("$/cancel_request", { requestId: withdrawn.id });
+      expect(await withdrawn.answer).toEqual({ taken: false });
+      return "allow_once";
+    };
+    expect(await prompt("run it")).toMatchObject({ stopReason: "end_turn" });
+    expect(await Promise.all(steered)).toEqual([{ taken: false }, { taken: true }]);
+    expect(model.asked).toHaveLength(2);
+    expect(requestText(1)).toContain("and short");
+    expect(requestText(1)).not.toContain("in capitals");
+    expect(JSON.stringify(await store.read(sessionId))).not.toContain("in capitals");
+  });
+
   test("is left where there is no turn, where it is cancelled, and where it fails", async () => {
     const { client, prompt, model } = await run({ replies: [new ModelError("bad_request", "no")] });
     expect(await steer(client, "hello?")).toEqual({ taken: false });

@@ -19,8 +19,8 @@ export interface Steering {
 
 /**
  * Passes a prompt to the agent in its turn under way, after the verdict on it. Resolves with the response when that turn
- * is over; with nothing where the prompt has to wait for a turn of its own: the turn is another user's, or over before
- * the agent has read it, or the agent takes none.
+ * is over, or the prompt was withdrawn before the agent has read it; with nothing where the prompt has to wait for a turn
+ * of its own: the turn is another user's, or over before the agent has read it, or the agent takes none.
  */
 export async function steerTurn(
   session: GovernedSession,
@@ -32,22 +32,23 @@ export async function steerTurn(
   if (!isTaken || turn.isCancelled || !Array.isArray(prompt)) return undefined;
   const payload = { prompt: promptText(prompt), message_count: prompt.length };
   const waiting = session.within(signal);
+  const left = () => (turn.isCancelled || signal.aborted ? { stopReason: "cancelled" } : undefined);
   const enforced = await enforce(
     session,
     { kind: "prompt", payload, origin: "client" },
     { signal: waiting },
   ).catch((error: unknown) => {
-    if (turn.isCancelled) return undefined;
+    if (turn.isCancelled || signal.aborted) return undefined;
     throw error;
   });
-  if (!enforced) return { stopReason: "cancelled" };
+  if (!enforced) return left();
   if (enforced.kind === "refused") return refuse(session, enforced.verdict);
   await chargePrompt(session, {}, { entry: enforced.verdict.entry });
+  if (signal.aborted) return left();
   const passed = enforced.kind === "modified" ? modifiedPrompt(enforced.arguments, prompt) : prompt;
   const asked = { sessionId: session.agentSessionId, prompt: passed };
   const answer = await context.agent.request(STEER, asked, { signal });
-  if (!isRecord(answer) || answer.taken !== true)
-    return turn.isCancelled ? { stopReason: "cancelled" } : undefined;
+  if (!isRecord(answer) || answer.taken !== true) return left();
   onTaken();
   await turnOver;
   return { stopReason: turn.isCancelled ? "cancelled" : "end_turn" };

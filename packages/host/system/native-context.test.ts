@@ -169,12 +169,15 @@ describe("a prompt that steers the native agent", () => {
   const promptOf = (sessionId: string, text: string) => ({ sessionId, prompt: [{ type: "text", text }] });
 
   /** A turn whose model is held in its answer until it is released. */
-  async function heldTurn(rules?: string) {
+  async function heldTurn(rules?: string, person?: NativeTest["person"]) {
     const over = Promise.withResolvers<void>();
     const script = scenes(
       scene("GREET", reply(say("Good "), hold(over.promise), say("morning.")), reply(say("Bye."))),
     );
-    const agent = await openScripted(script, { ...(rules !== undefined && { rules }) });
+    const agent = await openScripted(script, {
+      ...(rules !== undefined && { rules }),
+      ...(person && { person }),
+    });
     const turn = agent.client.prompt(agent.id, "GREET me");
     await expect.poll(() => agent.client.said.join("")).toBe("Good ");
     const steer = (text: string, signal?: AbortSignal) =>
@@ -230,6 +233,28 @@ tool_rules:
     expect(await turn).toMatchObject({ stopReason: "end_turn" });
     expect(model.requests).toHaveLength(1);
     expect(client.updates.map(({ sessionUpdate }) => sessionUpdate)).not.toContain("user_message_chunk");
+  });
+
+  test("has a turn of its own where that under way ends before a person has decided about it", async () => {
+    const asked: unknown[] = [];
+    const { client, model, turn, steer, over, entries } = await heldTurn(
+      `
+tool_rules:
+  - { name: asked, condition: { event: pre_prompt, origin: client }, verdict: ask, reason: who is it }
+  - { name: all, condition: {}, verdict: allowed }
+`,
+      (params) => void asked.push(params),
+    );
+    const steered = steer("and say goodbye");
+    await expect.poll(() => asked.length).toBe(1);
+    over.resolve();
+    expect(await turn).toMatchObject({ stopReason: "end_turn" });
+    expect(await steered).toMatchObject({ stopReason: "end_turn" });
+    expect(model.requests).toHaveLength(2);
+    expect(JSON.stringify(model.requests[1]?.conversation)).toContain("and say goodbye");
+    await expect.poll(async () => (await entries("turn")).length).toBe(2);
+    const shown = client.updates.filter(({ sessionUpdate }) => sessionUpdate === "user_message_chunk");
+    expect(shown).toEqual([]);
   });
 
   test("has a turn of its own where none is under way", async () => {

@@ -713,6 +713,16 @@ describe("a prompt that is sent into a turn", () => {
     expect(JSON.stringify(await store.read(sessionId))).not.toContain("in capitals");
   });
 
+  test("during the last answer that the turn may ask for is left to a turn of its own", async () => {
+    const { client, prompt, model } = await run({ replies: ["One.", "Two."], limits: { requests: 1 } });
+    let steered: Promise<unknown> | undefined;
+    client.onUpdate = ({ sessionUpdate }) => {
+      if (sessionUpdate === "agent_message_chunk") steered ??= steer(client, "and then?");
+    };
+    expect(await prompt("hello")).toMatchObject({ stopReason: "end_turn" });
+    expect([await steered, model.asked.length]).toEqual([{ taken: false }, 1]);
+  });
+
   test("is left where there is no turn, where it is cancelled, and where it fails", async () => {
     const { client, prompt, model } = await run({ replies: [new ModelError("bad_request", "no")] });
     expect(await steer(client, "hello?")).toEqual({ taken: false });

@@ -56,8 +56,8 @@ async function callUntilDone(turn: Turn, brief: Brief): Promise<TurnEnd> {
     // A model that stops for calls and makes none would do so again.
     switch (answer.stop === "tool_use" && calls.length === 0 ? "end" : answer.stop) {
       case "end":
-        // What was sent meanwhile is answered in the same turn.
-        if (await keepSteering(turn)) break;
+        // What was sent meanwhile is answered in the same turn, where it may ask the model once more.
+        if (request < limits.requests && (await keepSteering(turn))) break;
         return stopped("end_turn");
       case "max_tokens":
         if (answer.isOverlong || continuations === CONTINUATIONS) return stopped("max_tokens");

@@ -38,13 +38,14 @@ export async function steerTurn(
     { kind: "prompt", payload, origin: "client" },
     { signal: waiting },
   ).catch((error: unknown) => {
-    if (turn.isCancelled || signal.aborted) return undefined;
+    if (turn.isOver || signal.aborted) return undefined;
     throw error;
   });
   if (!enforced) return left();
   if (enforced.kind === "refused") return refuse(session, enforced.verdict);
   await chargePrompt(session, {}, { entry: enforced.verdict.entry });
-  if (signal.aborted) return left();
+  // The turn may have ended meanwhile, and the next one be another user's.
+  if (session.turn !== turn || turn.isOver || signal.aborted) return left();
   const passed = enforced.kind === "modified" ? modifiedPrompt(enforced.arguments, prompt) : prompt;
   const asked = { sessionId: session.agentSessionId, prompt: passed };
   const answer = await context.agent.request(STEER, asked, { signal });

@@ -159,6 +159,25 @@ describe.skipIf(postgresFolder === undefined)("three nodes on one database", { t
     await expect.poll(first, { timeout: 10_000 }).toBe("no_more");
   });
 
+  it("go on with the conversations of agents, on each node from where the others left them", async () => {
+    const cluster = await startCluster("a", "b");
+    await writeFile(join(cluster.workspace, "notes.txt"), "x");
+    const { home } = cluster.node("a");
+    const reins = await client(cluster);
+    const session = await reins.sessions.create({ agent: "native", cwd: cluster.workspace });
+    const said = ["what is in this folder", "what is in this folder now", "and what is in this folder"];
+    let last = "";
+    for (const text of said) {
+      const { stopReason, text: answer } = await session.prompt(text).result();
+      expect([stopReason, answer]).toEqual(["end_turn", expect.stringContaining("notes.txt")]);
+      const owner = await cluster.ownerOf();
+      expect(owner).not.toBe(last);
+      if (last !== "") await home.done("node", "drain", last, "--undo");
+      await home.done("node", "drain", owner, "--wait", "30");
+      last = owner;
+    }
+  });
+
   it("take over from one that hangs, which is refused when it goes on, and begins anew", async () => {
     const cluster = await startCluster("a", "b", "c");
     const first = await client(cluster, cluster.urlOf("a"));

@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import {
@@ -8,8 +10,10 @@ import {
   type InstalledAgent,
   launchOf,
 } from "@reins/agents";
+import { createFile } from "@reins/kit";
 import { blake3Hex } from "@reins/ledger";
 import { type Confinement, PrivateHome } from "@reins/runner";
+import type { Harness } from "@reins/supervisor";
 import { projectedSkills } from "../skills/injected-skills.ts";
 import type { AgentHostOptions, StartOptions } from "./agent-host.ts";
 
@@ -21,6 +25,13 @@ type AgentHomesOptions = Pick<
 
 /** Whose home it is, and whether its agent is confined. */
 type Owned = Pick<StartOptions, "principal" | "confine">;
+
+/** What names the homes of agents of a node: the same on all nodes that share the folder. Made by the first one. */
+export async function nameOfHomes({ home }: Pick<Harness, "home">): Promise<string> {
+  const path = join(home, "homes", ".id");
+  await createFile(path, randomUUID());
+  return readFile(path, "utf8");
+}
 
 /** The private homes of agents: one for each agent and principal, with what it is launched with. */
 export class AgentHomes {

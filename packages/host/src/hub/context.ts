@@ -17,6 +17,8 @@ export interface HubContext {
   readonly clock: Clock;
   readonly sessions: Sessions;
   readonly pool: AgentPool;
+  /** Of a node: what names the homes in which its agents keep their conversations. */
+  readonly homes?: string | undefined;
   readonly tenants: Pick<Tenants, "expectStaying">;
   /** Wakes sessions between prompts, where daemons are served. */
   readonly idleScheduler: IdleScheduler | undefined;

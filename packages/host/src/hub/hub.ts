@@ -4,6 +4,7 @@ import { isHostNotification } from "@reins/bridge";
 import { type Clock, systemClock } from "@reins/kit";
 import { type Harness, LOCAL, type Principal } from "@reins/supervisor";
 import type { FileService } from "../files/file-service.ts";
+import { nameOfHomes } from "../hosting/agent-homes.ts";
 import type { AgentHost, HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Cursor } from "../log/logged-event.ts";
@@ -87,6 +88,7 @@ export class Hub implements HubContext {
   /** Sees every message between clients and sessions. */
   readonly tap: WireTap | undefined;
   readonly onError: (error: unknown) => void;
+  homes: string | undefined;
   readonly #messages = new ClientMessages(this);
   readonly #quotas = new SessionQuotas(this);
   readonly #reaper: Reaper;
@@ -122,7 +124,8 @@ export class Hub implements HubContext {
   /** Opens a hub, and marks turns that an earlier process left running as interrupted; a node does so by the tenant. */
   static async open(options: HubOptions): Promise<Hub> {
     const hub = new Hub(options);
-    if (!options.harness.store.node) await recover(hub);
+    if (options.harness.store.node) hub.homes = await nameOfHomes(options.harness);
+    else await recover(hub);
     hub.#reaper.start();
     return hub;
   }

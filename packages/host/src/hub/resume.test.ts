@@ -12,11 +12,16 @@ function open({
   resumes = true,
   answer = async () => ({ modes: "m" }),
   said = [],
+  homes,
+  keptIn,
 }: {
   readonly phase?: SessionPhase;
   readonly resumes?: boolean;
   readonly answer?: () => Promise<JsonObject>;
   readonly said?: readonly JsonObject[];
+  /** The homes of agents that the node has, and those in which the last turn was kept. */
+  readonly homes?: string;
+  readonly keptIn?: string;
 } = {}) {
   const asked: { method: string; params: JsonObject }[] = [];
   const applied: string[] = [];
@@ -43,8 +48,10 @@ function open({
       principal: "p",
       cwd: "/work",
       additional_directories: ["/more"],
+      homes: keptIn,
     },
     hub: {
+      homes,
       present: () => [],
       isConnected: () => true,
       harness: { identity: { current: async () => ({ id: "p" }) } },
@@ -115,6 +122,24 @@ describe("the agent of a session", () => {
     expect(asked).toMatchObject([{ method: "session/new" }]);
     expect(session.preface).toContain("User: hello\n\nYou: hey");
     expect(session.preface).not.toContain("secret");
+  });
+
+  test.each([
+    ["is on the node that had its last turn", "one", ["session/load"], undefined],
+    ["comes from another node", "two", ["session/new"], "User: hello"],
+    ["comes from a node that did not say so", undefined, ["session/load", "session/new"], "User: hello"],
+  ] as const)("of a session that %s has its conversation", async (_, keptIn, methods, preface) => {
+    const said = [{ sessionUpdate: "user_message_chunk", content: { type: "text", text: "hello" } }];
+    const { session, asked } = open({
+      ...{ said, homes: "one", ...(keptIn && { keptIn }) },
+      answer: async () => {
+        if (!keptIn && asked.at(-1)?.method === "session/load") throw new Error("not found");
+        return {};
+      },
+    });
+    await agentOf(session, { signal });
+    expect(asked.map(({ method }) => method)).toEqual(methods);
+    expect(session.preface).toEqual(preface && expect.stringContaining(preface));
   });
 
   test("that fails to resume leaves the session parked, and rejects", async () => {

@@ -116,7 +116,7 @@ async function resume(session: Session, params: JsonObject): Promise<void> {
 }
 
 async function start(session: Session, params: JsonObject): Promise<void> {
-  const { harness, pool, log } = session.hub;
+  const { harness, homes, pool, log } = session.hub;
   const { record, pending: signal, descent } = session;
   const principal = await harness.identity.current({ id: record.principal });
   if (!principal) throw new RpcError(CODE.authRequired, "the principal of the session is not valid any more");
@@ -133,20 +133,24 @@ async function start(session: Session, params: JsonObject): Promise<void> {
     descent && record.id,
   );
   signal.throwIfAborted();
-  if (!agent.resumeMethod && descent?.mustLoad !== undefined) throw new Error(descent.mustLoad);
+  // A node has not what an agent kept on another one, or has it without the turns since.
+  const isHere = homes === undefined || record.homes === undefined || record.homes === homes;
+  const resumeMethod = isHere ? agent.resumeMethod : undefined;
+  if (!resumeMethod && descent?.mustLoad !== undefined) throw new Error(descent.mustLoad);
   session.assign(agent);
-  session.preface = agent.resumeMethod ? undefined : await transcriptOf(log, record);
+  session.preface = resumeMethod ? undefined : await transcriptOf(log, record);
   const { cwd, additional_directories: additionalDirectories } = record;
   const folders = params.cwd === undefined ? { cwd, additionalDirectories } : {};
   const asked = { ...folders, ...params, sessionId: record.id };
   const call = { signal, earlier: record, descent, open: () => session };
   const begin = (method: string) => agent.governor.request(method, asked, call);
-  const begun = begin(agent.resumeMethod ?? "session/new").catch(async (error: unknown) => {
-    if (!agent.resumeMethod || signal.aborted) throw error;
+  const begun = begin(resumeMethod ?? "session/new").catch(async (error: unknown) => {
+    if (!resumeMethod || signal.aborted) throw error;
     if (descent?.mustLoad !== undefined) throw new Error(descent.mustLoad, { cause: error });
     // Some agents do not know a session any more in which nothing was said, or in which they were cut off early.
     const transcript = await transcriptOf(log, record);
-    if (transcript !== undefined && !descent) throw error;
+    const isKnown = homes === undefined || record.homes === homes;
+    if (transcript !== undefined && isKnown && !descent) throw error;
     session.preface = transcript;
     return begin("session/new");
   });

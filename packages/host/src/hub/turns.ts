@@ -115,7 +115,7 @@ export class Turns {
   }
 
   async #turn(session: Session, { connection, params, signal, arrival }: Prompt): Promise<unknown> {
-    const { log, clock, idleScheduler, onError } = this.#hub;
+    const { log, clock, homes, idleScheduler, onError } = this.#hub;
     if (!session.isReady && !(await isStarted(session, signal))) return CANCELLED;
     expectPending(session, arrival);
     const turn_after = log.last(session.record.tenant);
@@ -129,7 +129,7 @@ export class Turns {
     }
     expectPending(session, arrival);
     // Not waited for: what is written later comes after it.
-    session.apply({ type: "prompted", turn_after }).catch(onError);
+    session.apply({ type: "prompted", turn_after, homes }).catch(onError);
     this.#notifyTurn(session, connection, { state: "running" });
     session.prompting = connection.id;
     const governed = agent.governor.session(session.id);

@@ -58,6 +58,8 @@ export interface SessionRecord {
   readonly ended?: SessionEnd | undefined;
   /** Of one that runs: the position in the log after which the messages of its turn come. */
   readonly turn_after?: number | undefined;
+  /** Of one on several nodes: what names the homes of agents in which its last turn was kept. */
+  readonly homes?: string | undefined;
   /** Of one with approvals that outlived a process: the position in the log after which its clients were asked. */
   readonly asked_after?: number | undefined;
 }

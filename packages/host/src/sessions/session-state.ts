@@ -25,8 +25,8 @@ export type SessionEvent =
   | { readonly type: "resume" }
   /** The agent did not resume it anew, and has it as before. */
   | { readonly type: "retained" }
-  /** A turn begins after a position in the log. */
-  | { readonly type: "prompted"; readonly turn_after: number }
+  /** A turn begins after a position in the log, and is kept in these homes of agents. */
+  | { readonly type: "prompted"; readonly turn_after: number; readonly homes?: string | undefined }
   | { readonly type: "turn_ended" }
   /** The entry of its last turn has its position in the ledger. */
   | { readonly type: "turn_recorded" }
@@ -234,7 +234,7 @@ function changesOf(event: SessionEvent, last_activity: string): Partial<SessionR
     case "titled":
       return { last_activity, ...event.changes };
     case "prompted":
-      return { last_activity, state: "running", turn_after: event.turn_after };
+      return { last_activity, state: "running", turn_after: event.turn_after, homes: event.homes };
     case "turn_ended":
       return { last_activity, state: "idle", turn_after: undefined };
     case "recovered":

@@ -152,7 +152,7 @@ async function shownSessions(
   ]);
   return records.map((record) => {
     const { sealed_servers: _, daemon: __, turn_after: ___, asked_after: ____, ...shown } = record;
-    const { tenant: _____, ended, ...kept } = shown;
+    const { tenant: _____, homes: ______, ended, ...kept } = shown;
     const { agent } = hub.live(record.id) ?? {};
     const cost = agent?.governor.session(record.id)?.cost ?? 0;
     return {

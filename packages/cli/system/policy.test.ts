@@ -38,7 +38,7 @@ describe("reins policy check", () => {
     const file = shipped("haak.yaml");
     const { code, stdout, stderr } = await policy("check", file);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toMatch(/ is valid: 6 rules, 6 tests passed\.\n$/);
+    expect(stdout).toMatch(/ is valid: 7 rules, 7 tests passed\.\n$/);
     // HAAK lets agents of the roster do whatever no rule before stops, and that is worth a remark.
     expect(stdout).toContain('remark: rule\n    "registered_agents" allows more than it names');
     expect((await policy("check", shipped("default.yaml"))).code).toBe(0);

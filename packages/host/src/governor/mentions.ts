@@ -8,6 +8,8 @@ export interface Mention {
   readonly isPath: boolean;
   /** Whether it is where an address of mail has its `@`. */
   readonly isInWord: boolean;
+  /** Whether it is longer than is looked at, so that it may name something else than its names. */
+  readonly isCut: boolean;
 }
 
 /** As long as a reference may be. */
@@ -40,12 +42,12 @@ export function mentionsIn(text: string, most = MAX_MENTIONS): readonly Mention[
     if (after === undefined || after === "@" || /\s/u.test(after)) continue;
     const isInWord = WORD_BEFORE.test(text.slice(Math.max(0, at - 2), at));
     if (found.length >= most) {
-      found.push({ at, names: [], isPath: !isInWord, isInWord });
+      found.push({ at, names: [], isPath: !isInWord, isInWord, isCut: false });
       continue;
     }
     const names = namesIn(text.slice(at + 1, at + 1 + MAX_LENGTH));
     const isPath = !isInWord && (names.some(looksLikePath) || after in CLOSING);
-    found.push({ at, names, isPath, isInWord });
+    found.push({ at, names, isPath, isInWord, isCut: isCutAt(text, at + 1) });
   }
   return found;
 }
@@ -64,6 +66,17 @@ export function defused(text: string, places: readonly number[]): string {
 /** A text in which no agent finds any reference at all. */
 export function defusedWhole(text: string): string {
   return text.replace(/@(?=[^\s@])/gu, "@ ");
+}
+
+/** Whether a reference goes on beyond what is looked at: without a space until there, or in quotes that end later. */
+function isCutAt(text: string, from: number): boolean {
+  const end = from + MAX_LENGTH;
+  const rest = text.slice(from, end);
+  if (text.length <= end) return false;
+  if (/^(?:\\.|\S)*/u.exec(rest)?.[0] === rest && !/\s/u.test(text[end] ?? "")) return true;
+  const body = rest.slice(SCHEME.exec(rest)?.[0].length ?? 0);
+  const closing = CLOSING[body[0] ?? ""];
+  return closing !== undefined && body.indexOf(closing, 1) < 0 && text.indexOf(closing, end) >= 0;
 }
 
 /** The names that a reference may have, from what follows its `@`. */

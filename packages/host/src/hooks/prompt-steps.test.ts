@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -79,17 +79,53 @@ describe("what an agent does by itself for a prompt", () => {
   test.each([".claude/commands/peek.md", ".claude/commands/of/team/peek.md", ".claude/skills/peek/SKILL.md"])(
     "is what the template of a command has it read and run (%s)",
     async (path) => {
-      const template = "See @../$1 and !`touch $ARGUMENTS`\n```!\nmake all\n```\n";
+      const template = "See @../$0 and !`touch $ARGUMENTS`\n- ```! make $ARGUMENTS[1] $2```\n```!\n```\n";
       const { room, steps } = await workspaceWith({ [path]: template });
       const found = await steps("/team:PEEK outside.txt now");
       expect(found).toMatchObject([
+        { tool: "Bash", arguments: { command: "make now $2" } },
         { tool: "Bash", arguments: { command: "touch outside.txt now" } },
-        { tool: "Bash", arguments: { command: "make all\n" } },
         { tool: "fs/read_text_file", arguments: { path: join(room, "outside.txt") } },
       ]);
       expect(await steps("say /peek outside.txt")).toEqual([]);
     },
   );
+
+  test("is what a skill has it run by the name in its header, or from above the folder of work", async () => {
+    const skill = { ".claude/skills/a/SKILL.md": '---\nname: "Peek"\n---\n!`make a`\n' };
+    const { steps } = await workspaceWith({ ...skill, "../.claude/commands/up.md": "!`make up`" });
+    expect(await steps("/peek")).toMatchObject([{ arguments: { command: "make a" } }]);
+    expect(await steps("/up")).toMatchObject([{ arguments: { command: "make up" } }]);
+  });
+
+  test("cannot be known where only the agent can tell what the arguments of a command become", async () => {
+    const { steps } = await workspaceWith({
+      ".claude/commands/numbered.md": "!`touch $0`",
+      ".claude/commands/named.md": "---\narguments: [file]\n---\n!`touch $file`",
+      ".claude/commands/long.md": "x".repeat(1024 * 1024 + 1),
+    });
+    await expect(steps("/numbered 'a b'")).rejects.toThrow("cannot be known");
+    await expect(steps("/named a")).rejects.toThrow("cannot be known");
+    await expect(steps("/long")).rejects.toThrow("longer than");
+  });
+
+  test("is found where links of a folder of commands lead round in it", async () => {
+    const { cwd, steps } = await workspaceWith({ ".claude/skills/x/SKILL.md": "!`make x`" });
+    const skills = join(cwd, ".claude/skills");
+    for (const name of ["a", "b"]) await symlink(".", join(skills, name));
+    await symlink("x", join(skills, "y"));
+    for (const name of ["/x", "/y"]) {
+      const [step] = await steps(name);
+      expect(step).toMatchObject({ arguments: { command: "make x" } });
+    }
+  }, 1_000);
+
+  test("cannot be known where a reference is longer than is looked at", async () => {
+    const { steps } = await workspaceWith({ "a.txt": "a" });
+    const long = `${"./".repeat(300)}a.txt`;
+    for (const reference of [`@${long}`, `@"${long}"`, `@"${" ".repeat(600)}/../a.txt"`])
+      await expect(steps(reference)).rejects.toThrow("longer than");
+  });
 
   test("cannot be known where more is named than can be looked at", async () => {
     const { steps } = await workspaceWith({});

@@ -38,6 +38,11 @@ async function decideOver(address: string, token: string) {
   }
 }
 
+/** A request to end something. */
+function orderFor(target: object): RequestInit {
+  return { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(target) };
+}
+
 /** The numbers that an agent counted. */
 function numbersIn(events: readonly ConversationEvent[]): string[] {
   return events.flatMap((event) => (event.type === "text" ? (/^(\d+) $/.exec(event.text)?.[1] ?? []) : []));
@@ -144,6 +149,10 @@ describe.skipIf(postgresFolder === undefined)("three nodes on one database", { t
     expect(killed.gone.length).toBeGreaterThanOrEqual(2);
     expect(killed.nodes).toHaveLength(2);
     expect(killed.nodes.every((node: { error: unknown }) => node.error === null)).toBe(true);
+    // A session is ended by the one that serves it, and by no other.
+    const short = await reins.sessions.create({ agent: "scripted", cwd: cluster.workspace });
+    const { sessions: ended } = await home.json("kill", short.id);
+    expect(ended.filter((id: string) => id === short.id)).toHaveLength(1);
 
     // The constitution that one node's home gets is in force on all.
     const serving = await cluster.ownerOf();
@@ -203,6 +212,26 @@ describe.skipIf(postgresFolder === undefined)("three nodes on one database", { t
     const back = await client(cluster, cluster.urlOf(owner));
     expect((await (await back.sessions.resume(id)).prompt("count 4").result()).text).toBe("1 2 3 4 ");
     expect(await cluster.node(other).home.run("ledger", "verify")).toMatchObject({ code: 0 });
+  });
+
+  it("say of which node nothing is known where nothing else runs", async () => {
+    const cluster = await startCluster("a", "b");
+    await cluster.ask("/v1/sessions");
+    const owner = await cluster.ownerOf();
+    const { reins, name } = cluster.nodes.find((node) => node.name !== owner) ?? cluster.node(owner);
+    reins.signal("SIGSTOP");
+    onTestFinished(() => void reins.signal("SIGCONT"));
+    const order = (target: object) => ({ url: cluster.urlOf(owner), ...orderFor(target) });
+    const [missing, single] = await Promise.all([
+      cluster.ask("/v1/kill", order({ agent: "missing" })),
+      cluster.ask("/v1/kill", order({ process: "none" })),
+    ]);
+    expect(missing).toMatchObject({
+      status: 503,
+      body: { detail: expect.stringContaining(`known of ${name}`) },
+    });
+    // The id of a process is one of the node that is asked.
+    expect(single.status).toBe(404);
   });
 
   it("serve every protocol through any of them", async () => {

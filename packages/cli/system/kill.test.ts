@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -57,6 +58,36 @@ describe("reins kill", () => {
     expect(journal).toContain('"kind":"all"');
     expect(journal).not.toContain(asked);
     await expect(killLocal(path, { agent: "claude" }, 50)).rejects.toThrow("hangs");
+  });
+
+  it("ends what runs on its machine where the other nodes cannot be asked, and says that of them nothing is known", async () => {
+    const home = new OperatedHome();
+    mkdirSync(home.path, { mode: 0o700 });
+    const node = {
+      store: "postgres://reins@127.0.0.1:1/reins",
+      node: { name: "one", secret: "0".repeat(64) },
+    };
+    await writeFile(join(home.path, "reins.yaml"), JSON.stringify(node), { mode: 0o600 });
+    const lost = {
+      type: "about:blank",
+      title: "Bad gateway",
+      status: 502,
+      code: "bad_gateway",
+      detail: "the node was lost",
+    };
+    const server = createHttpServer((_request, response) => {
+      response.writeHead(502, { "content-type": "application/problem+json" }).end(JSON.stringify(lost));
+    }).listen(join(home.path, "reins.sock"));
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    const killed = await home.run("kill", "--all");
+    expect(killed).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("on the other nodes: NOT KNOWN, The node was lost"),
+    });
+    expect(killed.stdout).toContain("0 processes gone");
+    // Its id may be that of a process of another node.
+    expect((await home.run("kill", "--process", "41253")).stderr).toContain("The node was lost");
   });
 
   it("wants to know what", async () => {

@@ -41,7 +41,8 @@ const EXIT_CODES: ReadonlyMap<string, ExitCode> = new Map<string, ExitCode>([
 ]);
 
 /** Maps a refusal to an error with what to do about it. */
-function problemError({ status, code, detail, errors }: ApiError, address: string, advice: Advice): CliError {
+function problemError(problem: ApiError, address: string, advice: Advice): CliError {
+  const { status, code, detail, errors } = problem;
   if (detail === "") return incompatible(`It responded with status ${status}`, address);
   if (code === "not_acceptable") return notRunning(address);
   const faults = errors.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
@@ -49,6 +50,7 @@ function problemError({ status, code, detail, errors }: ApiError, address: strin
   return new CliError(sentence(printable(faults.join("; ") || detail)), {
     next: known ?? "See what the log of reins up says.",
     exitCode: EXIT_CODES.get(code) ?? EXIT.failed,
+    cause: problem,
   });
 }
 

@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { type KillReport, type KillRequest, killOperations } from "@reins/api";
+import { errorMessage } from "@reins/kit";
 import { type KillOrder, killLeftBehind, killSocketIn, requestKill } from "@reins/runner/kill";
+import { ApiError } from "@reins/sdk/http";
 import { ApiClient, Unreachable } from "../client/api-client.ts";
 import { CLIENT, CLIENT_CODES, resolveServer } from "../client/connect.ts";
 import { command } from "../command.ts";
@@ -87,14 +89,29 @@ function killRemote(client: ApiClient, body: KillRequest): Promise<KillReport> {
   return client.call(killOperations.kill, { body, advice });
 }
 
-/** Has all nodes carry it out, where this Reins is one of several; undefined where it is alone, or does not answer. */
+/**
+ * Has all nodes carry it out, where this Reins is one of several; undefined where it is alone. Where the nodes cannot be
+ * asked, ends what runs on this machine.
+ */
 async function killOnNodes(home: string, request: KillRequest): Promise<KillReport | undefined> {
   const { node } = await readConfiguration(home).catch(() => ({ node: undefined }));
   if (!node) return undefined;
-  return killRemote(ApiClient.over(operatorSocketIn(home)), request).catch((error: unknown) => {
-    if (error instanceof Unreachable) return undefined;
-    throw error;
-  });
+  try {
+    return await killRemote(ApiClient.over(operatorSocketIn(home)), request);
+  } catch (error) {
+    // A server that answers may have taken the id for that of a process of another node.
+    if (error instanceof Unreachable && request.process !== undefined) return undefined;
+    if (!isOutage(error) || request.process !== undefined) throw error;
+    const report = await killLocal(home, request);
+    const others = { node: "the other nodes", gone: 0, left: 0, error: errorMessage(error) };
+    return { nodes: [others], ...report };
+  }
+}
+
+/** Whether a request failed by what the server is in, and not by what was asked. */
+function isOutage(error: unknown): boolean {
+  if (!(error instanceof CliError)) return false;
+  return error instanceof Unreachable || (error.cause instanceof ApiError && error.cause.status >= 500);
 }
 
 /**

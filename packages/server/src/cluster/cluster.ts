@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Hosting } from "@reins/host";
 import { errorMessage, Repeater, systemClock } from "@reins/kit";
 import { change, type KnownNode, nodeTables, type Store, type TenantOwner } from "@reins/store";
@@ -25,6 +26,8 @@ export interface MembershipOptions {
 
 /** How often a node looks at the others, and tells them of itself. */
 const LOOK_MS = 1_000;
+/** How long the database may take to say which nodes there are, where an older answer does too. */
+const ASKED_MS = 2_000;
 /** How long a tenant whose turns go on is left alone before it is looked at again, while the node drains. */
 const BUSY_MS = 200;
 
@@ -42,6 +45,8 @@ export class Membership {
   readonly #leaving = new Map<string, Promise<void>>();
   readonly #unwatch: (() => void) | undefined;
   readonly #repeater: Repeater;
+  /** The nodes as they were when this one last looked. */
+  #known: readonly KnownNode[] = [];
   #told = "";
   #draining: Promise<void> | undefined;
   #isDraining = false;
@@ -70,6 +75,12 @@ export class Membership {
   /** All nodes, also those that are gone. */
   nodes(): Promise<KnownNode[]> {
     return this.#options.store.query(nodeTables, "list", null);
+  }
+
+  /** All nodes, as far as it was known before where the database does not answer in a while. */
+  async nodesLately(): Promise<readonly KnownNode[]> {
+    const asked = this.nodes().catch(() => this.#known);
+    return Promise.race([asked, sleep(ASKED_MS, this.#known, { ref: false })]);
   }
 
   /** The node that serves a tenant; undefined where that is this one, which then has recovered its sessions. */
@@ -125,6 +136,7 @@ export class Membership {
       await store.commit([change(nodeTables, "tell", { node: this.id, claim: this.#claim, state })]);
     this.#told = text;
     const nodes = await this.nodes();
+    this.#known = nodes;
     const alive = new Set(nodes.flatMap(({ claim }) => (claim === "" ? [] : [claim])));
     for (const [tenant, { claim }] of this.#owners) if (!alive.has(claim)) this.#owners.delete(tenant);
     for (const claim of link.claims) if (!alive.has(claim)) link.drop(claim);
@@ -148,7 +160,7 @@ export class Membership {
         );
         await leaving.catch(this.#options.onError);
       }
-      await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
+      await sleep(BUSY_MS);
     }
   }
 
@@ -206,7 +218,7 @@ export class Cluster {
     caller: Caller,
   ): Promise<readonly { readonly node: string; readonly status: number; readonly body: unknown }[]> {
     const membership = await required(this.membership);
-    const nodes = (await membership?.nodes()) ?? [];
+    const nodes = (await membership?.nodesLately()) ?? [];
     const others = nodes.filter(({ id, claim, state }) => id !== membership?.id && claim !== "" && state);
     return Promise.all(
       others.map(async ({ id: node, state }) => {

@@ -20,9 +20,9 @@ export function killRoutes(hosting: () => Promise<Hosting>, cluster?: Cluster): 
     mount(router) {
       router.handle(killOperations.kill, async (call) => {
         const here = () => killHere(hosting, call);
-        // What runs for other tenants, the operator's order ends wherever it runs.
-        const isForAll = cluster && isOperator(call.principal) && !isDirect(call);
-        return isForAll ? killEverywhere(cluster, call, here) : here();
+        // What runs for other tenants, the operator's order ends wherever it runs. The id of a process says nothing elsewhere.
+        const isForAll = isOperator(call.principal) && !isDirect(call) && call.body.process === undefined;
+        return cluster && isForAll ? killEverywhere(cluster, call, here) : here();
       });
     },
   };
@@ -58,6 +58,14 @@ async function killEverywhere(
   const given = own instanceof Error ? [] : [ShownReport.parse(own)];
   const all = [...given, ...reports.flatMap(({ report }) => report ?? [])];
   const [first] = all;
+  const isNothingHere = own instanceof HttpProblem && own.problem.status === 404;
+  if (own instanceof Error && !isNothingHere) throw own;
+  const unknown = reports.flatMap(({ node, error }) => (error === null ? [] : [`${node} (${error})`]));
+  if (!first && unknown.length > 0)
+    throw new HttpProblem(
+      "unavailable",
+      `nothing runs where that is known, and nothing is known of ${unknown.join(", ")}`,
+    );
   if (!first) throw own;
   return {
     ...first,
@@ -105,7 +113,9 @@ function killsOf({ kills }: Hosting): NonNullable<Hosting["kills"]> {
 async function endedSession(hosting: Hosting, order: KillOrder, { principal }: Call): Promise<Killed> {
   const { target, id, by, reason } = order;
   const record = target.kind === "session" ? await hosting.hub.find(principal, target.name) : undefined;
-  if (target.kind !== "session" || !record || record.ended) throw nothingRuns(target);
+  // Another node serves the session, and ends it.
+  const isElsewhere = record !== undefined && !hosting.hub.tenants.serves(record.tenant);
+  if (target.kind !== "session" || !record || record.ended || isElsewhere) throw nothingRuns(target);
   return killsOf(hosting).nothingRan({
     ...{ id, by, reason, tenant: record.tenant, at: new Date().toISOString() },
     target: { kind: "session", name: record.id },

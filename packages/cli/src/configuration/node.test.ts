@@ -90,5 +90,7 @@ describe("the files of deploy", () => {
     }
     const proxy = await readFile(join(deploy, "proxy.conf"), "utf8");
     for (const [, host] of proxy.matchAll(/server (\w+):18789/g)) expect(services).toHaveProperty(host ?? "");
+    // A page of another name than the one that it was loaded by would be one of another origin.
+    expect(proxy.match(/proxy_set_header Host .*/g)).toEqual(["proxy_set_header Host $http_host;"]);
   });
 });

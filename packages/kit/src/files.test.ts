@@ -32,6 +32,15 @@ test("a file has the permissions that are wanted, and stays where it is no longe
   expect(await readdir(join(path, ".."))).toEqual(["file"]);
 });
 
+test("a file has the longest name that there is, in any script", async () => {
+  const folder = await newFolder();
+  for (const name of ["x".repeat(255), "\u6587".repeat(85), `x${"\u{1f600}".repeat(63)}`]) {
+    await replaceFile(join(folder, name), "one");
+    expect(await readFile(join(folder, name), "utf8")).toBe("one");
+  }
+  expect(await readdir(folder)).toHaveLength(3);
+});
+
 test("what cannot take its place leaves nothing beside it either", async () => {
   const folder = await newFolder();
   await mkdir(join(folder, "file", "full"), { recursive: true });

@@ -49,7 +49,9 @@ async function put(
 ): Promise<boolean> {
   const folder = dirname(path);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const fresh = join(folder, `.${basename(path).slice(0, 100)}.${randomUUID()}`);
+  // A name has up to 255 bytes, and a character up to four.
+  const beginning = Buffer.from(basename(path)).subarray(0, 100).toString();
+  const fresh = join(folder, `.${beginning}.${randomUUID()}`);
   try {
     const file = await open(fresh, "wx", mode);
     try {

@@ -307,6 +307,19 @@ tool_rules:
     ]);
   });
 
+  test("keeps what it replaces, or replaces nothing", async () => {
+    const agent = await openRewinding();
+    const file = join(agent.workspace, "a.txt");
+    await agent.turn("one", ["write_file", { path: "a.txt", content: "1" }]);
+    const theirs = "p".repeat(17 * 1024 * 1024);
+    await writeFile(file, theirs);
+    const [one] = await agent.turns();
+    await expect(agent.rewind(one?.id ?? "", { force: true })).rejects.toThrow(
+      /nothing was changed.*too large/,
+    );
+    expect((await readFile(file, "utf8")) === theirs).toBe(true);
+  });
+
   test("goes back once of many at the same time, and not while a turn runs", async () => {
     const agent = await openRewinding();
     await agent.turn("one", ["write_file", { path: "a.txt", content: "1" }]);

@@ -133,6 +133,44 @@ describe("file snapshots", () => {
     ]);
   });
 
+  test("let a rewind replace nothing of others that is not kept", async () => {
+    const { work, snapshots, write, planned } = await snapshotsIn({ limits: { fileBytes: 100 } });
+    const path = join(work, "a");
+    await writeFile(path, "0");
+    await write(1, "a", "1");
+    await writeFile(path, "p".repeat(200));
+    expect(await planned([1])).toEqual(["a conflict it is not as Reins last left it"]);
+    const restores = await snapshots.plan(PLACE, new Set(["t1"]));
+    const rewind = { id: "r1", at: new Date().toISOString(), before: "t1" };
+    await expect(snapshots.begin(PLACE, rewind, restores)).rejects.toThrow(
+      /nothing was changed .*too large to be kept/,
+    );
+    expect((await snapshots.turns(PLACE)).turns.map(({ id }) => id)).toEqual(["t1"]);
+  });
+
+  test("keep what a rewind replaces beyond what a session may keep, and not without room on the disk", async () => {
+    let free = 1024 ** 4;
+    const space = async () => ({ free, total: 1024 ** 4 });
+    const { work, snapshots, write, planned } = await snapshotsIn({ space, limits: { sessionBytes: 100 } });
+    const path = join(work, "a");
+    await writeFile(path, "0".repeat(60));
+    await write(1, "a", "1".repeat(60));
+    const rewind = { id: "r1", at: new Date().toISOString(), before: "t1" };
+    const restores = await snapshots.plan(PLACE, new Set(["t1"]));
+    free = 0;
+    await expect(snapshots.begin(PLACE, rewind, restores)).rejects.toThrow("nothing was changed");
+    free = 1024 ** 4;
+    await snapshots.begin(PLACE, rewind, restores);
+    await writeFile(path, "0".repeat(60));
+    await snapshots.end(PLACE, "r1", []);
+    const [undone] = await snapshots.plan(PLACE, new Set(["r1"]));
+    expect(undone?.state).toBe("restore");
+    const hash = undone?.target.kind === "file" ? (undone.target.hash ?? "") : "";
+    expect(String(await snapshots.content(PLACE, hash))).toBe("1".repeat(60));
+    await write(2, "a", "2");
+    expect(await planned([2])).toEqual(["a restore"]);
+  });
+
   test("of sessions that are not to be kept, or are old, are removed", async () => {
     const { folder, snapshots, open, write } = await snapshotsIn();
     await write(1, "a", "1");

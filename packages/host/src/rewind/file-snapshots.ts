@@ -184,9 +184,12 @@ export class FileSnapshots {
   ): Promise<void> {
     return this.#within(place, async (journal) => {
       const pending: Pending[] = [];
-      for (const { path, target } of restores) {
+      for (const { path, target, state } of restores) {
         const found = await entryAt(path, this.#limits.fileBytes);
-        pending.push({ path, found, ...lostOf(found), becomes: target });
+        const { lost } = lostOf(found);
+        // What others left there is in no other place.
+        if (lost && state === "conflict") throw new Error(`${path}: ${LOST[lost]}`);
+        pending.push({ path, found, ...(lost && { lost }), becomes: target });
       }
       // Nothing is forgotten for it: the contents are needed that it restores.
       await this.#record(journal, { kind: "turn", ...rewind }, pending);
@@ -271,7 +274,7 @@ export class FileSnapshots {
     for (const { path, found, lost: before, becomes } of pending) {
       if (journal.changeOf(turn.id, path)) lines.push({ kind: "becomes", path, state: becomes });
       else {
-        const lost = before ?? (await this.#keep(journal, found));
+        const lost = before ?? (await this.#keep(journal, found, turn.before !== undefined));
         lines.push({ kind: "change", turn: turn.id, path, was: found.state, ...(lost && { lost }), becomes });
       }
     }
@@ -285,16 +288,19 @@ export class FileSnapshots {
     return journal.trim(turn, Math.max(0, changes - pending.length), Math.max(0, sessionBytes - bytes));
   }
 
-  /** Keeps a content; returns why, where it cannot be kept. */
-  async #keep(journal: SnapshotJournal, { content }: EntryNow): Promise<Lost | undefined> {
+  /**
+   * Keeps a content; returns why, where it cannot be kept. For a rewind it is kept in any case, or that throws: the next
+   * change makes the room again.
+   */
+  async #keep(journal: SnapshotJournal, { content }: EntryNow, isRewind: boolean): Promise<Lost | undefined> {
     if (!content || journal.holds(blake3Hex(content))) return undefined;
-    if (journal.bytes + content.length > this.#limits.sessionBytes) return "session_full";
+    if (!isRewind && journal.bytes + content.length > this.#limits.sessionBytes) return "session_full";
     try {
       await expectFree({ space: this.#options.space ?? (() => spaceOf(this.#options.home)) });
       await journal.keep(content);
       return undefined;
     } catch (error) {
-      if (!hasCode(error, "ENOSPC", "EDQUOT", "unavailable")) throw error;
+      if (isRewind || !hasCode(error, "ENOSPC", "EDQUOT", "unavailable")) throw error;
       return "no_room";
     }
   }

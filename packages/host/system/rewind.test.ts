@@ -320,6 +320,18 @@ tool_rules:
     expect((await readFile(file, "utf8")) === theirs).toBe(true);
   });
 
+  test("is not taken back where it declares action graphs", async () => {
+    const agent = await openRewinding();
+    const { client, id: sessionId, workspace } = agent;
+    await client.request("session/set_mode", { sessionId, modeId: "protocol" });
+    const call = { id: "a", type: "tool", name: "write_file", args: { path: "a.txt", content: "1" } };
+    await agent.turn("one", ["AgentProtocolOutput", { kind: "act", calls: [call] }]);
+    await expect.poll(() => readFile(join(workspace, "a.txt"), "utf8").catch(() => "")).toBe("1");
+    const timeline = await agent.hosting.rewinds.turns(agent.caller, sessionId);
+    expect(timeline.conversation).toBe(false);
+    await expect(agent.rewind(timeline.turns[0]?.id ?? "any")).rejects.toThrow("declares action graphs");
+  });
+
   test("goes back once of many at the same time, and not while a turn runs", async () => {
     const agent = await openRewinding();
     await agent.turn("one", ["write_file", { path: "a.txt", content: "1" }]);

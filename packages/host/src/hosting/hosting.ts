@@ -226,7 +226,11 @@ export class Hosting {
       const files = new FileService({ access, room, setAside });
       const { home } = harness;
       const snapshots = new FileSnapshots({ home, onError });
-      const rewinds = new Rewinds({ home, access, room, snapshots, hub: () => late.promise });
+      const rewinds = new Rewinds({
+        ...{ home, access, room, snapshots, hub: () => late.promise },
+        declares: async ({ tenant, id }) =>
+          (await runs.transcripts.turns({ tenant, session: id })).length > 0,
+      });
       const folderServers = await FolderServers.open(harness.home);
       const governed: Hosting["governInstall"] = (principal, install, run, waiting) =>
         governInstall({ harness, onError }, principal, install, run, waiting);

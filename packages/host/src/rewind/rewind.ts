@@ -27,6 +27,8 @@ export interface RewindsOptions {
   readonly room: TenantRoom;
   readonly snapshots: FileSnapshots;
   readonly hub: () => Promise<Hub>;
+  /** Whether the agent of a session has declared graphs: Reins then holds what its model is shown elsewhere. */
+  readonly declares: (record: SessionRecord) => Promise<boolean>;
 }
 
 /** A turn that a session can go back to before, or an earlier rewind, which is undone so. */
@@ -113,6 +115,7 @@ export class Rewinds {
         "not_implemented",
         "the agent of this session runs in a terminal, and writes by itself",
       );
+    if (await this.#options.declares(record)) throw new FileFault("not_implemented", DECLARES);
     const { actions, unprompted } = session.agent?.governor.session(session.id) ?? {};
     const isActing = session.queue.isBusy || session.phase === "running" || unprompted !== undefined;
     if (isActing || (actions?.count ?? 0) > 0)
@@ -215,8 +218,9 @@ export class Rewinds {
 
   /** The turns of a conversation that Reins holds, and those in which it changed files, in their order. */
   async #timeline(record: SessionRecord): Promise<RewindTimeline> {
-    const { home, snapshots } = this.#options;
-    const conversation = record.agent === NATIVE_AGENT && !isElsewhere(record);
+    const { home, snapshots, declares } = this.#options;
+    const isNative = record.agent === NATIVE_AGENT && !isElsewhere(record);
+    const conversation = isNative && !(await declares(record));
     const { turns: changed, forgotten } = await snapshots.turns(placeOf(record));
     const { nativeTurns } = await import("../native/start-native.ts");
     const said = conversation ? await nativeTurns(home, record) : [];
@@ -233,6 +237,8 @@ interface Wanted {
 
 const NOT_HELD =
   "its agent holds the conversation itself, and cannot go back; begin another session to go on without these turns";
+const DECLARES =
+  "this session declares action graphs: what these changed is not kept, and the model would go on seeing what came of them";
 const NO_SUCH_TURN = "the conversation has no such turn";
 const NOT_WHOLE = "not all files could be restored";
 

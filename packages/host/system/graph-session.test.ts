@@ -39,6 +39,14 @@ async function attached(
   return { session: String(membersOf(started).sessionId), asked };
 }
 
+/** Has the model of a session declare actions in a turn. */
+function declare({ hosting }: Home, session: string, actions: readonly object[], signal: AbortSignal) {
+  const text = `\`\`\`json agent-protocol\n${JSON.stringify(declarationOf(actions))}\n\`\`\``;
+  return hosting.protocol
+    .serviceFor("default")
+    .declare(session, { text, calls: [], isComplete: true }, signal);
+}
+
 describe("the MCP tools of a session", () => {
   const RULES = `
 tool_rules:
@@ -140,6 +148,21 @@ tool_rules:
     expect((await home.run([tell("one", "tell", "b")], { session })).status).toBe("completed");
     expect(await textIn(got)).toBe("ab");
   });
+});
+
+test("a turn that is canceled while its run begins ends that run", async () => {
+  const home = await openGraphHome();
+  const { session_id } = await home.run([command("before", "true")]);
+  const turn = new AbortController();
+  const begun = new Set<string>();
+  home.hosting.graphs.subscribe(({ id }) => {
+    begun.add(id);
+    turn.abort(new Error("the turn was canceled"));
+  });
+  const declaring = declare(home, session_id, [command("long", "sleep 60")], turn.signal);
+  await expect(declaring).rejects.toThrow("the turn was canceled");
+  expect(begun.size).toBe(1);
+  for (const run of begun) expect(await home.ended(run)).toMatchObject({ status: "canceled" });
 });
 
 test("a tool of an MCP server that changed while its run waited is not called before a person has seen that", async () => {

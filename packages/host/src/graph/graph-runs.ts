@@ -9,7 +9,7 @@ import {
   type ProjectedRun,
   ProtocolError,
 } from "@reins/graph";
-import { isRecord } from "@reins/kit";
+import { isRecord, raceAbort } from "@reins/kit";
 import { ArtifactStore } from "@reins/ledger";
 import type { ProcessRegistry } from "@reins/runner";
 import { type Harness, type Principal, SupervisorError } from "@reins/supervisor";
@@ -217,6 +217,7 @@ export class GraphRuns {
     try {
       await this.#preparation.validate(run);
       const create = async () => {
+        origin.signal?.throwIfAborted();
         if (!(await this.#store.create(run, origin.turnOf?.(place.run_id))))
           throw new ProtocolError("state", `there is a run ${place.run_id} already`);
       };
@@ -238,17 +239,13 @@ export class GraphRuns {
 
   /** Resolves when a run is over, or stands where the model decides. */
   decisionPoint(run: GraphRun, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.reject(signal.reason);
     if (run.callsModel) return Promise.resolve();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const { promise, resolve } = Promise.withResolvers<void>();
     const unsubscribe = this.subscribe((changed) => {
       if (changed.key === run.key && changed.callsModel) resolve();
     });
-    const abort = () => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    return promise.finally(() => {
-      unsubscribe();
-      signal.removeEventListener("abort", abort);
-    });
+    return raceAbort(promise, signal).finally(unsubscribe);
   }
 
   /** Forgets what was over before an instant: runs with their journals and outputs, and turns of transcripts. */

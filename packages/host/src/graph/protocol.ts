@@ -179,8 +179,9 @@ export class Protocol {
     const { runs } = this.#options;
     const principal = await runs.ownerOf(session);
     const goal = (await this.#turns(session)).findLast((turn) => turn.kind === "user");
+    signal.throwIfAborted();
     const run = await runs.declare(carried, {
-      ...{ session, principal, declaration: carried.raw, carrier: carried.carrier },
+      ...{ session, principal, declaration: carried.raw, carrier: carried.carrier, signal },
       violations: carried.violations.map(({ kind, detail }) => `${kind}: ${detail}`),
       context: { user: { goal: goal?.text ?? "" } },
       turnOf: (run) => ({ kind: "run", run }) satisfies StoredTurn,

@@ -45,6 +45,8 @@ export interface RunOrigin {
   readonly request?: Readonly<Record<string, string>> | undefined;
   /** The turn that the transcript of its session gets with it. */
   readonly turnOf?: (run: string) => object;
+  /** Aborts with the turn that declares it, after which no run begins. */
+  readonly signal?: AbortSignal;
 }
 
 /** Whether an intent is about a run that there is. */

@@ -2,7 +2,7 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { membersOf, withReinsMeta } from "@reins/acp";
-import { call, reply, say, scene } from "@reins/scripted-model";
+import { call, refuse, reply, say, scene } from "@reins/scripted-model";
 import { expect, onTestFinished, test } from "vitest";
 import { command, openGraphHome } from "./fixtures/graph-home.ts";
 import { textIn } from "./fixtures/home.ts";
@@ -182,6 +182,44 @@ test("agents that start agents in graphs come to an end: they are as deep as the
   expect(new Set(depths).size).toBe(depths.length);
   expect(depths.length).toBeGreaterThan(1);
   expect(depths.length).toBeLessThan(12);
+});
+
+test("what the agent of an agent did in a failed attempt is repeated by no agent below before a person allows it", async () => {
+  const ran = reply(call("run_command", { command: "echo done >> got.txt" }));
+  const home = await openGraphHome({
+    parts: [
+      scene("INNER TASK", ran, reply(say("Done."))),
+      scene("OTHER TASK", ran, reply(say("So."))),
+      scene(
+        "Another agent worked on this task",
+        reply(call("spawn_subagent", { prompt: "OTHER TASK" })),
+        reply(say("It is over.")),
+      ),
+      scene(
+        "Do the work",
+        reply(call("spawn_subagent", { prompt: "INNER TASK" })),
+        refuse(400, "It ends here."),
+      ),
+    ],
+  });
+  const { run_id } = await home.start([
+    {
+      ...{ id: "do", executor: { type: "agent", target: "native" }, description: "Do the work" },
+      failure_policy: { on_failure: "retry", max_attempts: 2, backoff_ms: 10 },
+    },
+  ]);
+  const asked: string[] = [];
+  for (const decision of ["allow_once", "deny"] as const) {
+    const [approval] = await home.pending();
+    asked.push(`${approval?.tool}: ${approval?.reason}`);
+    await home.answer(approval?.id ?? "", decision);
+  }
+  expect(asked).toEqual([
+    "spawn_subagent: spawn_subagent did the same in an earlier attempt",
+    "run_command: run_command did the same in an earlier attempt",
+  ]);
+  expect((await home.ended(run_id)).actions[0]).toMatchObject({ status: "completed", attempts: 2 });
+  expect(await textIn(join(home.workspace, "got.txt"))).toBe("done\n");
 });
 
 test("the actions of a session that may only read change nothing, in every kind of executor", async () => {

@@ -119,7 +119,7 @@ export class Subagents {
           ...descentOf(session, session_token, placed, worktree),
           mayWrite: commonWrites(parent.mayWrite, session.descent?.mayWrite),
           ...{ run: ofRun?.run, key: ofRun?.key },
-          repeats: repeats(before, harness.redact, IN_EARLIER_ATTEMPT),
+          repeats: firstOf(repeats(before, harness.redact, IN_EARLIER_ATTEMPT), session.descent?.repeats),
         };
         const run = new ChildRun({
           ...{ hub, principal, agent, task: placed, earlier, onError },
@@ -140,14 +140,24 @@ export class Subagents {
     await hub.sessions.serve(record).closeAndEnd({ reason, terminated_by: "daemon" });
   }
 
-  /** What the children under some keys changed or may have changed. */
+  /** What the children under some keys changed or may have changed, with their own children. */
   async changesOf(keys: readonly string[], tenant: string): Promise<readonly EarlierChange[]> {
     const hub = await this.#options.hub;
     const changes = keys.map(async (key) => {
       const record = await hub.sessions.ofKey(key, tenant);
-      return record ? (await this.#recorded(hub, record)).work.changes : [];
+      return record ? this.#changesBelow(hub, record) : [];
     });
     return (await Promise.all(changes)).flat();
+  }
+
+  async #changesBelow(hub: Hub, record: SessionRecord): Promise<readonly EarlierChange[]> {
+    const { id: parent, tenant } = record;
+    const changes = [...(await this.#recorded(hub, record)).work.changes];
+    const children = paged((last: SessionRecord | undefined) =>
+      hub.sessions.stored({ tenant, parent, limit: PAGE, after: last?.id }),
+    );
+    for await (const child of children) changes.push(...(await this.#changesBelow(hub, child)));
+    return changes;
   }
 
   /** The child that an earlier process began under a key, with what its records say it did. */
@@ -259,10 +269,9 @@ function afterRestart(
 ): Descent {
   const { allowance } = descent;
   const open = effects.filter(({ outcome }) => outcome === "unknown").map(({ tool }) => tool);
-  const inThisAttempt = repeats(effects, redact);
   return {
     ...descent,
-    repeats: (action) => inThisAttempt?.(action) ?? descent.repeats?.(action),
+    repeats: firstOf(repeats(effects, redact), descent.repeats),
     ...(open.length > 0 && {
       mustLoad: `its agent cannot load its session, and it is not known whether ${open.join(", ")} was done`,
     }),
@@ -272,6 +281,11 @@ function afterRestart(
       cost: allowance.cost === undefined ? undefined : Math.max(0, allowance.cost - cost),
     },
   };
+}
+
+/** Asks a person where one of two does; neither asks where there are none. */
+function firstOf(one: Descent["repeats"], other: Descent["repeats"]): Descent["repeats"] {
+  return one && other ? (action) => one(action) ?? other(action) : (one ?? other);
 }
 
 /** A task as it is given after attempts that left something. */

@@ -27,7 +27,7 @@ const module: TablesModule = {
       `SELECT body FROM sessions
        WHERE tenant = @tenant AND (@agent IS NULL OR agent = @agent) AND (@state IS NULL OR state = @state)
          AND (@principal IS NULL OR principal = @principal) AND (@cwd IS NULL OR body ->> '$.cwd' = @cwd)
-         AND (@open = 0 OR body ->> '$.ended' IS NULL)
+         AND (@parent IS NULL OR body ->> '$.parent' = @parent) AND (@open = 0 OR body ->> '$.ended' IS NULL)
          AND (@mode IS NULL OR body ->> '$.mode' = @mode) AND (@before IS NULL OR last_activity < @before)
          AND (@after IS NULL OR (last_activity, id) < (SELECT last_activity, id FROM sessions WHERE id = @after AND tenant = @tenant))
        ORDER BY last_activity DESC, id DESC LIMIT @limit`,
@@ -57,7 +57,7 @@ const module: TablesModule = {
         sealedWithKeys: ({ keys, after, limit }: { keys: readonly string[]; after: string; limit: number }) =>
           sealedWithKeys.all(after, JSON.stringify(keys), limit).map(recordIn),
         list({ open = false, ...range }: SessionRange) {
-          const narrowed = { mode: null, before: null };
+          const narrowed = { mode: null, before: null, parent: null };
           const all = { agent: null, state: null, principal: null, cwd: null, after: null, ...narrowed };
           return list.all({ ...all, ...defined(range), open: Number(open) }).map(recordIn);
         },

@@ -10,6 +10,8 @@ export interface SessionRange {
   readonly principal?: string | undefined;
   /** Those that work in one folder only. */
   readonly cwd?: string | undefined;
+  /** Those that one session began only. */
+  readonly parent?: string | undefined;
   /** Only those that have not ended. */
   readonly open?: boolean | undefined;
   readonly mode?: SessionMode | undefined;

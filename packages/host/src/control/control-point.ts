@@ -246,10 +246,7 @@ export interface ControlRequest {
   readonly forbidden?: string | undefined;
 }
 
-/**
- * A control point as the supervisor decides it, in the mode of its scope unless another is given. The rights of its subject
- * are confirmed right before it is allowed.
- */
+/** A control point as the supervisor decides it; the rights of its subject are confirmed right before it is allowed. */
 export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scope.mode): ControlRequest {
   const { context } = scope;
   const traits = traitsOf(point);
@@ -260,7 +257,8 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
   const isActing = origin === "agent" && ACTIONS.has(event_type);
   const limit = isActing ? scope.mutationScope : undefined;
   const above = isActing ? scope.descent?.mayWrite : undefined;
-  const mayWrite = commonWrites("mayWrite" in point ? point.mayWrite : undefined, above);
+  const named = "mayWrite" in point ? point.mayWrite : undefined;
+  const mayWrite = named && above ? commonWrites(named, above) : (named ?? above);
   const bounds = (event: ControlEvent, action: DecisionInput["action"]) =>
     limited?.bounds(event, action.tool) ??
     (limit && beyondScope(limit, action, workspace.realRoots?.[0] ?? workspace.cwd)) ??

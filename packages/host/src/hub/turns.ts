@@ -44,7 +44,7 @@ export class Turns {
   async prompt(session: Session, prompt: Prompt): Promise<unknown> {
     const { connection, signal, arrival } = prompt;
     if (this.#stopping) throw this.#stopping;
-    this.#hub.tenants.expectStaying(session.record.tenant);
+    if (this.#hub.harness.store.node) this.#hub.tenants.expectStaying(session.record.tenant);
     const steered = reinsMeta(prompt.params).steer ? await this.#steer(session, prompt) : undefined;
     if (steered) return steered;
     const result = await session.queue.run(async () => {

@@ -1,38 +1,19 @@
 import { LruCache } from "@reins/kit";
-import { change, type Store } from "@reins/store";
-import { parseExact } from "@reins/supervisor";
+import { change } from "@reins/store";
 import { Backlog, detached, isFull, registerBuffer, runsOf } from "./backlog.ts";
 import { Journal, stillToStore } from "./journal.ts";
-import type { Cursor, Hole, LoggedEvent, NewEvent } from "./logged-event.ts";
-import { Followers, type LogSubscriber, Subscription } from "./subscription.ts";
-import { logTables, type Run, type WrittenEvent } from "./tables.ts";
+import {
+  type Cursor,
+  type EventLogOptions,
+  type LoggedEvent,
+  type NewEvent,
+  readWritten,
+} from "./logged-event.ts";
+import { type LogSubscriber, Subscription } from "./subscription.ts";
+import { logTables, type Run } from "./tables.ts";
 
 /** Sessions and connections whose last position is cached: those that were written to last. */
 const MAX_SESSIONS = 20_000;
-
-/** A stored message was within the bound when it arrived, and has some levels around it. */
-const DEEPEST_KEPT = 1_024;
-
-/** Parses a stored message, its numbers exact. */
-export function readWritten(event: WrittenEvent): LoggedEvent {
-  return { ...event, message: Object(parseExact(event.text, DEEPEST_KEPT)) };
-}
-
-export interface EventLogOptions {
-  readonly store: Pick<Store, "commit" | "query">;
-  readonly now: () => number;
-  /**
-   * The folder of the journal, which has messages before the store does. Without one a message goes to clients when the
-   * store has it, so that another process can go on with the log.
-   */
-  readonly journal?: string | undefined;
-  /** Messages that may wait for the store before an append has to wait. */
-  readonly maxWaiting?: number;
-  /** Called with messages that an earlier process wrote and that are lost. */
-  readonly onLost?: ((hole: Hole) => void) | undefined;
-  /** Called when messages wait for room on the disk, and when they do no more. */
-  readonly onFull?: ((isFull: boolean, error?: unknown) => void) | undefined;
-}
 
 const MAX_WAITING = 10_000;
 /** How long what may wait does so for more to go with. */
@@ -380,4 +361,38 @@ function refused(reason: unknown): Promise<void> {
 
 function keyOf(tenant: string, session: string): string {
   return `${tenant}\n${session}`;
+}
+
+/** The followers of each name in a log. */
+class Followers {
+  readonly #followers = new Map<string, Set<Subscription>>();
+
+  /** Whether a name has a follower. */
+  has(name: string): boolean {
+    return this.#followers.has(name);
+  }
+
+  /** Delivers a message to the followers of a name. */
+  push(name: string, event: LoggedEvent): void {
+    const all = this.#followers.get(name);
+    if (all) for (const follower of all) follower.push(event);
+  }
+
+  join(name: string, follower: Subscription): void {
+    const all = this.#followers.get(name) ?? new Set();
+    all.add(follower);
+    this.#followers.set(name, all);
+  }
+
+  leave(name: string, follower: Subscription): void {
+    const all = this.#followers.get(name);
+    all?.delete(follower);
+    if (all?.size === 0) this.#followers.delete(name);
+  }
+
+  /** Fails all followers. */
+  fail(error: unknown): void {
+    for (const follower of new Set([...this.#followers.values()].flatMap((all) => [...all])))
+      follower.fail(error);
+  }
 }

@@ -1,4 +1,7 @@
 import type { JsonObject } from "@reins/acp";
+import type { Store } from "@reins/store";
+import { parseExact } from "@reins/supervisor";
+import type { WrittenEvent } from "./tables.ts";
 
 /** A message to the clients of a session. */
 export interface NewEvent {
@@ -43,4 +46,28 @@ export interface Hole {
   readonly tenant: string;
   readonly first: number;
   readonly last: number;
+}
+
+export interface EventLogOptions {
+  readonly store: Pick<Store, "commit" | "query">;
+  readonly now: () => number;
+  /**
+   * The folder of the journal, which has messages before the store does. Without one a message goes to clients when the
+   * store has it, so that another process can go on with the log.
+   */
+  readonly journal?: string | undefined;
+  /** Messages that may wait for the store before an append has to wait. */
+  readonly maxWaiting?: number;
+  /** Called with messages that an earlier process wrote and that are lost. */
+  readonly onLost?: ((hole: Hole) => void) | undefined;
+  /** Called when messages wait for room on the disk, and when they do no more. */
+  readonly onFull?: ((isFull: boolean, error?: unknown) => void) | undefined;
+}
+
+/** A stored message was within the bound when it arrived, and has some levels around it. */
+const DEEPEST_KEPT = 1_024;
+
+/** Parses a stored message, its numbers exact. */
+export function readWritten(event: WrittenEvent): LoggedEvent {
+  return { ...event, message: Object(parseExact(event.text, DEEPEST_KEPT)) };
 }

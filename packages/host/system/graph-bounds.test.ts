@@ -127,6 +127,20 @@ test("what agents use counts against the budget of their run and of their action
   expect(enough.status).toBe("completed");
 });
 
+test("an agent whose model has no known price runs without a budget of money, and not with one", async () => {
+  const parts = [scene("First", reply(say("Read.")))];
+  const home = await openGraphHome({ parts, model: "anthropic:claude-unheard-of" });
+  const one = { id: "one", executor: { type: "agent", target: "native" }, description: "First" };
+  expect((await home.run([one])).status).toBe("completed");
+  const bounded = await home.run([one], {}, { budget: { cost: 1 } });
+  expect(bounded.status).toBe("failed");
+  const refused = (await home.entries("policy_verdict")).map(({ payload }) => Object(payload));
+  expect(refused.filter(({ verdict }) => verdict === "blocked")).toMatchObject([
+    { reason: expect.stringContaining("the task's budget of 1 cannot hold") },
+  ]);
+  expect(home.model?.requests).toHaveLength(1);
+});
+
 test("agents that run together keep to the money of their run: one is stopped once it has used its share", async () => {
   const parts = ["First", "Second"].map((word) =>
     scene(word, reply(call("read_file", { path: "seed.txt" })), reply(say("Read."))),

@@ -11,7 +11,7 @@ import type {
 } from "@reins/supervisor";
 import type { ModelCallPoint, PromptPoint } from "./model-call.ts";
 import { beyondDeclared, beyondScope, commonWrites, unseenChange, unseenWrite } from "./mutation-scope.ts";
-import { type Descent, delegationLimits, type SubjectScope } from "./scope.ts";
+import { beyondPrice, type Descent, delegationLimits, type SubjectScope } from "./scope.ts";
 
 /** The payload of AHP's `pre_action` and `post_action`, which the protocol leaves open. */
 export interface ActionPayload {
@@ -261,6 +261,7 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
   const mayWrite = named && above ? commonWrites(named, above) : (named ?? above);
   const bounds = (event: ControlEvent, action: DecisionInput["action"]) =>
     limited?.bounds(event, action.tool) ??
+    (scope.descent && beyondPrice(scope.descent, point)) ??
     (limit && beyondScope(limit, action, workspace.realRoots?.[0] ?? workspace.cwd)) ??
     (mayWrite && beyondDeclared(mayWrite, action));
   const own = context.enforcementOf?.(toolOf(point)) ?? context.enforcement ?? "performed";

@@ -12,6 +12,7 @@ import type {
   Workspace,
 } from "@reins/supervisor";
 import type { Clients } from "./ask-clients.ts";
+import type { ControlPoint } from "./control-point.ts";
 import type { MutationScope } from "./mutation-scope.ts";
 
 /** How much a session may use that another one started. */
@@ -136,6 +137,13 @@ interface DelegationLimits {
   readonly bounds: (event: ControlEvent, tool: string) => string | undefined;
   /** Takes an action that was not allowed off the allowance's count. */
   readonly uncount: () => void;
+}
+
+/** Why a task's budget of money cannot hold for a request to a model, if so: what that costs is not known. */
+export function beyondPrice({ allowance: { cost } }: Descent, point: ControlPoint): string | undefined {
+  const unpriced = "reserves" in point ? point.reserves?.unpriced : undefined;
+  if (cost === undefined || unpriced === undefined) return undefined;
+  return `the task's budget of ${cost} cannot hold: ${unpriced}`;
 }
 
 /**

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { chmod, type FileHandle, mkdir, open, realpath, rm, symlink } from "node:fs/promises";
+import { chmod, type FileHandle, lstat, mkdir, open, realpath, rm, symlink } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
-import { Readable } from "node:stream";
+import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createInflateRaw } from "node:zlib";
-import { errorMessage, readTar, TarError, type TarKind, tarNames } from "@reins/kit";
+import { errorMessage, ifExists, readTar, TarError, type TarKind, tarNames } from "@reins/kit";
 import { AgentError } from "../agent-error.ts";
 import { download } from "../registry/download.ts";
 import type { ArchivePlan } from "./install-plan.ts";
@@ -175,7 +175,7 @@ async function* contentOf(
       ? Readable.from([])
       : file.createReadStream({ start, end: start + packed - 1, autoClose: false });
   if (method !== 0 && method !== 8) throw badArchive("it is compressed in a way that is not known");
-  const source: AsyncIterable<Buffer> = method === 8 ? raw.pipe(createInflateRaw()) : raw;
+  const source: AsyncIterable<Buffer> = method === 8 ? through(raw, createInflateRaw()) : raw;
   let left = size;
   for await (const chunk of source) {
     left -= chunk.length;
@@ -240,7 +240,10 @@ export async function extract(
   try {
     await extractAll(archive, folder, otherwise);
   } catch (error) {
-    throw error instanceof TarError ? badArchive(error.message, error) : error;
+    if (error instanceof AgentError) throw error;
+    if (error instanceof TarError) throw badArchive(error.message, error);
+    const message = `The archive cannot be extracted: ${errorMessage(error)}`;
+    throw new AgentError("install_failed", message, { cause: error });
   }
 }
 
@@ -251,16 +254,18 @@ async function extractAll(
 ): Promise<void> {
   const links: { readonly path: string; readonly target: string }[] = [];
   const size = { entries: 0, bytes: 0 };
+  const root = await realpath(folder);
   for await (const entry of entriesOf(archive, otherwise)) {
     size.entries += 1;
     if (size.entries > MOST_ENTRIES) throw badArchive(`it has more than ${MOST_ENTRIES} entries`);
-    const path = join(folder, safePath(entry.path));
+    const path = join(root, safePath(entry.path));
+    if (path === root && entry.kind !== "folder") throw badArchive("an entry in it has no name");
     if (entry.kind === "link") links.push({ path, target: entry.target ?? "" });
     else if (entry.kind === "folder") await mkdir(path, { recursive: true });
     else if (entry.kind === "file") await writeEntry(entry, path, size);
     else throw badArchive(`${JSON.stringify(entry.path)} is neither a file, a folder nor a symbolic link`);
   }
-  await makeLinks(links, await realpath(folder));
+  await makeLinks(links, root);
 }
 
 function entriesOf(
@@ -286,13 +291,20 @@ async function* itself(file: string, path: string): AsyncGenerator<ArchiveEntry>
 
 async function* unzipped(file: string): AsyncGenerator<Buffer> {
   const source = createReadStream(file);
-  const gunzip = createGunzip();
-  source.on("error", (error) => gunzip.destroy(error));
   try {
-    yield* source.pipe(gunzip);
+    yield* through(source, createGunzip());
   } finally {
     source.destroy();
-    gunzip.destroy();
+  }
+}
+
+/** What comes out of a stream that is decompressed. Leaves the stream open: a file of a zip archive is read on. */
+async function* through(source: Readable, decompress: Transform): AsyncGenerator<Buffer> {
+  source.on("error", (error) => decompress.destroy(error));
+  try {
+    yield* source.pipe(decompress);
+  } finally {
+    decompress.destroy();
   }
 }
 
@@ -328,13 +340,14 @@ async function writeEntry(
   });
 }
 
-/** Makes links when all files are written, so that none is written through one, and refuses those that lead out. */
+/** Makes links when all files are written, so that nothing is written through one, and refuses those that lead out. */
 async function makeLinks(
   links: readonly { readonly path: string; readonly target: string }[],
   root: string,
 ): Promise<void> {
+  const folders = new Set([root]);
   for (const { path, target } of links) {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path), folders);
     await symlink(target, path);
   }
   for (const { path, target } of links) {
@@ -342,4 +355,15 @@ async function makeLinks(
     if (end === undefined || (end !== root && !end.startsWith(`${root}${sep}`)))
       throw badArchive(`a link leads out of it, or nowhere: ${JSON.stringify(target.slice(0, 200))}`);
   }
+}
+
+/** Makes a folder below those that are known, which are no links. */
+async function makeFolder(path: string, known: Set<string>): Promise<void> {
+  if (known.has(path)) return;
+  await makeFolder(dirname(path), known);
+  const found = await ifExists(lstat(path));
+  if (found && !found.isDirectory())
+    throw badArchive(`it holds something below ${JSON.stringify(basename(path))}, which is no folder`);
+  if (!found) await mkdir(path);
+  known.add(path);
 }

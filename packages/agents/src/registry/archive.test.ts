@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { lstat, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -73,13 +73,67 @@ describe.each(KINDS)("%s", (name, made) => {
     await expect(extracted(name, made(links))).rejects.toThrow("leads out");
   });
 
-  test("writes nothing through a link", async () => {
-    const members = [
-      { name: "way", type: "2", target: base },
-      { name: "way/evil", text: "x" },
-    ];
-    await expect(extracted(name, made(members))).rejects.toThrow();
-    expect(existsSync(join(base, "evil"))).toBe(false);
+  test.each<[string, TestMember]>([
+    ["file", { name: "way/evil", text: "x" }],
+    ["folder", { name: "way/evil/", type: "5" }],
+    ["link", { name: "way/evil", type: "2", target: "/etc/passwd" }],
+    ["link in a new folder", { name: "way/evil/link", type: "2", target: "/etc/passwd" }],
+    ["link under another name of it", { name: "./way//evil", type: "2", target: "/etc/passwd" }],
+  ])("writes no %s through a link", async (_, member) => {
+    const way = { name: "way", type: "2", target: base };
+    for (const members of [
+      [way, member],
+      [member, way],
+    ]) {
+      await expect(extracted(name, made(members))).rejects.toMatchObject({ code: "install_failed" });
+      await expect(lstat(join(base, "evil"))).rejects.toMatchObject({ code: "ENOENT" });
+      await rm(join(base, "out"), { recursive: true });
+      await mkdir(join(base, "out"));
+    }
+  });
+
+  test.each<[string, readonly TestMember[]]>([
+    [
+      "a folder where a file is",
+      [
+        { name: "a", text: "x" },
+        { name: "a/", type: "5" },
+      ],
+    ],
+    [
+      "a file below a file",
+      [
+        { name: "a", text: "x" },
+        { name: "a/b", text: "x" },
+      ],
+    ],
+    [
+      "a link where a file is",
+      [
+        { name: "a", text: "x" },
+        { name: "a", type: "2", target: "a" },
+      ],
+    ],
+    [
+      "a link below a file",
+      [
+        { name: "a", text: "x" },
+        { name: "a/b", type: "2", target: "a" },
+      ],
+    ],
+    [
+      "a link twice",
+      [
+        { name: "a", type: "2", target: "b" },
+        { name: "a", type: "2", target: "c" },
+      ],
+    ],
+    ["a link without a name", [{ name: "./", type: "2", target: "a" }]],
+  ])("is refused with %s, in words", async (_, members) => {
+    await expect(extracted(name, made(members))).rejects.toMatchObject({
+      code: "install_failed",
+      message: expect.stringMatching(/refused|extracted/),
+    });
   });
 
   test("is refused with a file twice", async () => {
@@ -114,6 +168,17 @@ test("a hard link, a device and a pipe are refused", async () => {
     await expect(extracted("a.tar", tarOf([{ name: "a", type, target: "/etc/passwd" }]))).rejects.toThrow(
       "neither",
     );
+});
+
+test.each<[string, TestMember]>([
+  ["a name that is too long", { name: "n".repeat(300), text: "x" }],
+  ["a link that is too long", { name: "a", type: "2", target: "b/".repeat(2_000) }],
+  ["a link with NUL", { name: "a", type: "2", target: "b\0c" }],
+])("a zip is refused with %s, in words", async (_, member) => {
+  await expect(extracted("a.zip", zipOf([member]))).rejects.toMatchObject({
+    code: "install_failed",
+    message: expect.stringMatching(/refused|extracted/),
+  });
 });
 
 test("a zip that says less than it holds is refused", async () => {

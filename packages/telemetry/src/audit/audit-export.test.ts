@@ -1,11 +1,12 @@
 import { appendFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Writable } from "node:stream";
 import { systemClock } from "@reins/kit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EntryList, entry, numbered } from "../../test/entries.ts";
 import { AuditExport, CursorFile } from "./audit-export.ts";
-import { type AuditDestination, DeliveryError, fileDestination } from "./destinations.ts";
+import { type AuditDestination, DeliveryError, fileDestination, streamDestination } from "./destinations.ts";
 import { AuditRecords, cursorIn } from "./records.ts";
 
 let folder = "";
@@ -139,6 +140,18 @@ describe("an export", () => {
     const one = opened(new EntryList(numbered(4)), { write });
     await one.begin();
     await expect(one.drain(never)).rejects.toThrow("too large");
+    expect(one.position.seq).toBe(-1);
+  });
+
+  test("is stopped also where a reader hangs, and repeats the batch then", async () => {
+    const hanging = new Writable({ write: () => undefined });
+    const stop = new AbortController();
+    const one = opened(new EntryList(numbered(4)), streamDestination(hanging));
+    await one.begin();
+    const draining = one.drain(stop.signal);
+    await expect.poll(() => hanging.writableLength).toBeGreaterThan(0);
+    stop.abort(new Error("stopped"));
+    await draining;
     expect(one.position.seq).toBe(-1);
   });
 

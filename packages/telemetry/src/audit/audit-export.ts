@@ -3,6 +3,7 @@ import {
   type Clock,
   errorMessage,
   exponentialBackoff,
+  raceAbort,
   readJsonFile,
   replaceFile,
   sleep,
@@ -74,14 +75,16 @@ export class AuditExport {
     this.#position = FIRST;
   }
 
-  /** Exports until there is nothing more. Rejects with a {@link DeliveryError} when the destination does not take it. */
+  /** Exports until there is nothing more, or the signal aborts. Rejects with a {@link DeliveryError} when the destination does not take it. */
   async drain(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const batch = await this.#next();
       if (!batch) return;
       try {
-        await this.#options.destination.write(batch.lines, batch.last, signal);
+        // A stream whose reader hangs settles nothing.
+        await raceAbort(this.#options.destination.write(batch.lines, batch.last, signal), signal);
       } catch (error) {
+        if (signal.aborted) return;
         if (!(error instanceof DeliveryError) || !error.isTooLarge || batch.lines.length === 1) throw error;
         this.#batch = Math.max(1, Math.floor(batch.lines.length / 2));
         continue;
@@ -157,6 +160,7 @@ export class ContinuousExport {
         if (!hasBegun) await this.#export.begin();
         hasBegun = true;
         await this.#export.drain(signal);
+        if (signal.aborted) return;
         this.#succeeded();
         await this.#wake.wait();
         await sleep(GATHER_MS, clock, signal);

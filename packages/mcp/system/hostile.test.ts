@@ -118,24 +118,34 @@ describe("a server whose tools are not what they seem", () => {
   });
 
   test("cannot hide words in the descriptions of what else it lists", async () => {
-    const { agent } = await open([[[]]]);
+    const { agent, wrapped: server } = await open([[[]]]);
     const { result } = await agent.ask(1, "prompts/list");
     expect(result).toEqual({ prompts: [{ name: "p", description: "two\\u{202e} words" }], _meta: { n: 1 } });
+    expect(server.faults()).toMatchObject({ tool_refused: 1 });
   });
 
   test("cannot hide words in its descriptions", async () => {
     const hidden = "Adds\u{e0049}\u{e0047} two\u202e numbers";
-    const schema = { type: "object", properties: { a: { description: "a\u200bb", enum: ["x\u200by"] } } };
+    const schema = { type: "object", properties: { a: { description: "a\u200bb" } } };
     const { agent } = await open([[[tool("add", hidden, { inputSchema: schema })]]]);
     const { result } = await agent.ask(1, "tools/list");
     expect(result).toMatchObject({
       tools: [
         {
           description: "Adds\\u{e0049}\\u{e0047} two\\u{202e} numbers",
-          inputSchema: { properties: { a: { description: "a\\u{200b}b", enum: ["x\u200by"] } } },
+          inputSchema: { properties: { a: { description: "a\\u{200b}b" } } },
         },
       ],
     });
+  });
+
+  test("cannot hide words where they would have to stay", async () => {
+    const schemas = [{ enum: ["x\u200by"] }, { default: "\u{e0049}" }, { properties: { "a\u200bb": {} } }];
+    const sly = schemas.map((inputSchema, n) => tool(`sly${n}`, "Adds", { inputSchema }));
+    const { agent, gate, wrapped: server } = await openPinning([[[tool("add"), ...sly]]]);
+    expect(await agent.ask(1, "tools/list")).toMatchObject({ result: { tools: [{ name: "add" }] } });
+    expect([gate.pins.size, server.faults().tool_refused]).toEqual([1, 1]);
+    expect(resultText(await agent.call(2, "sly0"))).toContain("its server lists no tool sly0");
   });
 
   test("has a changed tool neither offered nor called until it is accepted", async () => {

@@ -3,7 +3,7 @@ import type { ServerContext } from "../gate.ts";
 import { failure, isObject, kindOf, type Message, objectIn, RPC, sameId } from "../message.ts";
 import type { ServerAnswer } from "../server/server-run.ts";
 import type { Upstream, UpstreamEvents } from "../server/upstream.ts";
-import { type ToolCatalog, visibleProse } from "../tools/catalog.ts";
+import { hidesText, type ToolCatalog, visibleProse } from "../tools/catalog.ts";
 import { type AgentLink, AgentRequest, type ReplyTo } from "./agent-request.ts";
 import type { GovernedCalls } from "./governed-calls.ts";
 import { type GovernedMethods, isHousekeeping } from "./governed-methods.ts";
@@ -145,7 +145,20 @@ export class Conversation {
       return unlessCancelled(asked.answer, request.signal, this.#parts);
     };
     const response = await this.#parts.methods.perform(message, request.signal, send);
-    return subscribed(LISTS.has(message.method) ? readable(response) : response, "result", request);
+    return subscribed(this.#readable(message.method, response), "result", request);
+  }
+
+  /** A list with the hidden characters of its descriptions written out, and without what hides them elsewhere. */
+  #readable(method: unknown, response: Message): Message {
+    const member = LISTS.get(method);
+    const result = objectIn(response, "result");
+    if (member === undefined || !result) return response;
+    const listed = Array.isArray(result[member]) ? result[member] : [];
+    const shown = listed.filter((one) => !(isObject(one) && hidesText(one)));
+    const hiding = listed.length - shown.length;
+    if (hiding === 0) return { ...response, result: visibleProse(result) };
+    this.#parts.faults.note("tool_refused", `${hiding} ${member} that hide something in names or values`);
+    return { ...response, result: visibleProse({ ...result, [member]: shown }) };
   }
 
   async #pass(request: AgentRequest): Promise<Message> {
@@ -273,14 +286,12 @@ export class Conversation {
   }
 }
 
-/** Lists whose descriptions are read by models, beside that of tools. */
-const LISTS: ReadonlySet<unknown> = new Set(["prompts/list", "resources/list", "resources/templates/list"]);
-
-/** A list with the hidden characters of its descriptions written out. */
-function readable(response: Message): Message {
-  const result = objectIn(response, "result");
-  return result ? { ...response, result: visibleProse(result) } : response;
-}
+/** Lists that models read, beside that of tools, and the members that hold them. */
+const LISTS: ReadonlyMap<unknown, string> = new Map([
+  ["prompts/list", "prompts"],
+  ["resources/list", "resources"],
+  ["resources/templates/list", "resourceTemplates"],
+]);
 
 /** The message with the agent's id in place of ours, where it names the subscription that it belongs to. */
 function subscribed(message: Message, place: "params" | "result", request: AgentRequest): Message {

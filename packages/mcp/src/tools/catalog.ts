@@ -17,12 +17,13 @@ const MOST_DEFINITION = 65_536;
 /** What the instructions of a server are pinned as; no tool has that name. */
 const INSTRUCTIONS = "(instructions)";
 
-/** Reads a tool from a server's list. Nothing comes of one without a name, with a hidden one, or too long. */
+/** Reads a tool from a server's list. Nothing comes of one without a name, that hides something in names or values, or is too long. */
 function readDefinition(server: string, entry: unknown): Definition | undefined {
   if (!isObject(entry)) return undefined;
   const { name } = entry;
   if (typeof name !== "string" || name === "" || name === INSTRUCTIONS || hasHidden(name)) return undefined;
   try {
+    if (hidesText(entry)) return undefined;
     const listed = visibleProse(entry);
     return { listed, tool: describe(server, name, entry, listed) };
   } catch (error) {
@@ -74,6 +75,9 @@ function canonicalJson(value: unknown): string {
  */
 const PROSE: ReadonlySet<string> = new Set("\n\r\t\u00a0\u3000\u200c\u200d\ufe0f");
 
+/** What is prose of a definition: everything else has to stay as it is. */
+const PROSE_MEMBERS: ReadonlySet<string> = new Set(["description", "title"]);
+
 /** The text with hidden characters written out. */
 export function visible(text: string): string {
   return text.replace(HIDDEN, (character) =>
@@ -87,10 +91,24 @@ export function visibleProse(definition: Message): Message {
 }
 
 function shown(name: string, member: unknown): unknown {
-  if (typeof member === "string")
-    return name === "description" || name === "title" ? visible(member) : member;
+  if (typeof member === "string") return PROSE_MEMBERS.has(name) ? visible(member) : member;
   if (Array.isArray(member)) return member.map((item) => shown("", item));
   return isObject(member) ? visibleProse(member) : member;
+}
+
+/** Members of what a server lists that models do not read. */
+const UNREAD: ReadonlySet<string> = new Set(["icons", "_meta"]);
+
+/** Whether something that a server lists has hidden characters where nothing can be written out: in names and values. */
+export function hidesText(listed: Message): boolean {
+  return Object.entries(listed).some(([name, member]) => !UNREAD.has(name) && hides(name, member));
+}
+
+function hides(name: string, member: unknown): boolean {
+  if (visible(name) !== name) return true;
+  if (typeof member === "string") return !PROSE_MEMBERS.has(name) && visible(member) !== member;
+  if (Array.isArray(member)) return member.some((item) => hides("", item));
+  return isObject(member) && Object.entries(member).some((inner) => hides(...inner));
 }
 
 /** A tool as last listed, and whether the session may use it. */

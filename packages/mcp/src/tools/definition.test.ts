@@ -1,6 +1,6 @@
 import { hasHidden } from "@reins/kit";
 import { describe, expect, test } from "vitest";
-import { visible, visibleProse } from "./catalog.ts";
+import { hidesText, visible, visibleProse } from "./catalog.ts";
 
 describe("names", () => {
   test.each(["read_file", "a.b-c/d", "größe", "读取", "👍"])("%j can be seen", (name) => {
@@ -34,6 +34,29 @@ describe("prose", () => {
     expect(visible("a\ufe00\ufe0e\u{e0100}\u3164\u2800\ue000")).toBe(
       "a\\u{fe00}\\u{fe0e}\\u{e0100}\\u{3164}\\u{2800}\\u{e000}",
     );
+  });
+
+  test.each([
+    { name: "n", description: "\u200b", title: "\u202e", inputSchema: { title: "\u200b" } },
+    {
+      name: "n",
+      inputSchema: { properties: { "❤️": { enum: ["👨‍👩‍👧", "a\u00a0b"], default: "می‌خواهم\n" } } },
+    },
+    { name: "n", _meta: { x: "\u200b" }, icons: [{ src: "\u200b" }] },
+  ])("hides nothing that is not written out in %j", (listed) => {
+    expect(hidesText(listed)).toBe(false);
+  });
+
+  test.each([
+    { name: "n\u200b" },
+    { name: "n", "x\u{e0041}": 1 },
+    { name: "n", inputSchema: { properties: { a: { enum: ["a", "\u202e"] } } } },
+    { name: "n", inputSchema: { properties: { "a\u200b": {} } } },
+    { name: "n", inputSchema: { required: ["\u200b"], default: { deep: ["\u3164"] } } },
+    { name: "n", inputSchema: { description: ["\u200b"], _meta: { x: "\u200b" } } },
+    { name: "n", uri: "file:///a\u200bb" },
+  ])("cannot be written out in %j", (listed) => {
+    expect(hidesText(listed)).toBe(true);
   });
 
   test("is made visible wherever it is, and values stay as they are", () => {

@@ -48,6 +48,15 @@ describe("a registry", () => {
     expect(agents.get("mac")?.distributions).toEqual([]);
   });
 
+  test("is shown with what its texts hide", () => {
+    const { agents, refused } = read(
+      agent({ description: "sm\u202ella" }),
+      agent({ id: "evil\u200b\u001b[2J", distribution: { npx: { package: "\u202e" } } }),
+    );
+    expect(agents.get("tiny")?.description).toBe("sm\\u202ella");
+    expect(refused).toMatchObject([{ id: "evil\\u200b\\u001b[2J" }]);
+  });
+
   test("is refused as a whole when it is none", () => {
     for (const text of ["", "null", "[]", "{}", '{"agents":{}}', "<html>", "[".repeat(100_000)])
       expect(() => readRegistry(text, "linux-x64")).toThrow();
@@ -62,6 +71,7 @@ describe("a registry", () => {
     ["a range", { version: "^1.0.0" }],
     ["no version", { version: "latest" }],
     ["control characters", { name: "a\u001b[2J" }],
+    ["hidden characters", { name: "Claude\u202eedoC" }],
     ["a package at a range", { distribution: { npx: { package: "tiny@^1" } } }],
     ["a package at a tag", { distribution: { npx: { package: "tiny@latest" } } }],
     ["a package that is an option", { distribution: { npx: { package: "--registry=http://evil@1.0.0" } } }],

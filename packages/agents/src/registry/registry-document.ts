@@ -1,4 +1,4 @@
-import { readJson } from "@reins/kit";
+import { hasHidden, readJson, visibleText } from "@reins/kit";
 import { z } from "zod";
 import { AgentError } from "../agent-error.ts";
 import { isSettable } from "../agent-launch.ts";
@@ -87,9 +87,11 @@ const Binary = z.looseObject({
 
 const Agent = z.looseObject({
   id: z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, "must be small letters, digits and dashes"),
-  name: text(128).min(1),
+  name: text(128)
+    .min(1)
+    .refine((name) => !hasHidden(name), "holds characters that cannot be seen"),
   version: text(128).refine(isExactVersion, "is not an exact version, such as 1.2.3"),
-  description: text(2_048).default(""),
+  description: text(2_048).default("").transform(visibleText),
   distribution: z.looseObject({
     npx: Packaged.optional(),
     uvx: Packaged.optional(),
@@ -108,7 +110,7 @@ export function readRegistry(body: string, platform: string): RegistryDocument {
   for (const one of agents) {
     const id = z.looseObject({ id: z.string() }).safeParse(one).data?.id.slice(0, 64) ?? "without an id";
     const read = readAgent(one, platform);
-    if ("reason" in read) refused.push({ id, reason: read.reason });
+    if ("reason" in read) refused.push({ id: visibleText(id), reason: visibleText(read.reason) });
     else if (seen.has(read.id)) refused.push({ id, reason: "the registry has it twice" });
     else usable.set(read.id, read);
     // Which of two is meant is not known.

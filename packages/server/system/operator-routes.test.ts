@@ -80,7 +80,10 @@ describe("agents", () => {
     expect(text).not.toContain("hush-hush");
     const { secret: as } = await served.person();
     const asSeen = await served.ask("GET", "/v1/agents/stub", { as });
-    expect(AgentDetail.parse(asSeen.body).credentials).toEqual({ found: [], missing: [] });
+    expect(AgentDetail.parse(asSeen.body)).toMatchObject({
+      credentials: { found: [], missing: [] },
+      credentialsAvailable: stub?.credentialsAvailable,
+    });
     expect(agents.find(({ agent }) => agent === "native")).toMatchObject({
       built_in: true,
       install: { source: "built_in" },

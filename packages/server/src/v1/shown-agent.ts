@@ -54,15 +54,12 @@ export async function shownAgent(
   around: AgentSurroundings,
 ): Promise<Omit<Wire<Agent>, "capabilities">> {
   const { registry, environment, userHome, seesCredentials, running, installing } = around;
-  const credentials = seesCredentials
-    ? await foundCredentials(entry, environment, userHome)
-    : { found: [], missing: [] };
-  const { missing } = seesCredentials ? credentials : await foundCredentials(entry, environment, userHome);
+  const { found, missing } = await foundCredentials(entry, environment, userHome);
   return {
     agent: entry.id,
     id: entry.id,
     installed: entry.builtIn || installed !== undefined,
-    credentialsAvailable: missing.length === 0 || credentials.found.length > 0,
+    credentialsAvailable: missing.length === 0 || found.length > 0,
     name: entry.name,
     support: entry.support,
     built_in: entry.builtIn,
@@ -75,7 +72,7 @@ export async function shownAgent(
     verification: await verificationOf(registry, entry, installed),
     enforcement: enforcementOf(registry, entry, await levelOf(registry, entry, installed)),
     hostile: entry.hostile ?? null,
-    credentials: { found: [...credentials.found], missing: [...credentials.missing] },
+    credentials: seesCredentials ? { found: [...found], missing: [...missing] } : { found: [], missing: [] },
     running,
   };
 }

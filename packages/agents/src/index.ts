@@ -24,13 +24,13 @@ export {
   waitOf,
 } from "./hooks/hook-settings.ts";
 export { prepareTerminal, runInTerminal, type TerminalRun, terminalLaunch } from "./hooks/terminal-launch.ts";
+export type { PlannedInstall } from "./install/installation.ts";
 export {
   type Installed,
   type InstalledAgent,
   Installer,
   type InstallOptions,
   type InstallProgress,
-  type PlannedInstall,
 } from "./install/installer.ts";
 export { findNpm } from "./install/npm.ts";
 export { writeProvenance } from "./install/version-folders.ts";

@@ -235,6 +235,8 @@ describe("an agent that only the registry knows", () => {
       npx("packaged", "1.0.0"),
     ];
     now = new Date("2026-01-01T02:00:00Z");
+    await expect(installer().check("tiny", { sha256: other })).rejects.toThrow("with the SHA-256");
+    await expect(installer().install("tiny", { sha256: other })).rejects.toThrow("with the SHA-256");
     const again = { reinstall: true, sha256: other };
     await expect(strict.install("tiny", again)).rejects.toThrow("The registry has");
     await expect(strict.install("packaged", { sha256 })).rejects.toMatchObject({ code: "invalid_version" });
@@ -314,6 +316,20 @@ describe("an agent that only the registry knows", () => {
     now = new Date("2026-01-01T04:00:00Z");
     await expect(installer().install("tiny", { update: true })).rejects.toThrow("which is older");
     expect((await installer().installed("tiny"))?.version).toBe("1.1.0");
+  });
+
+  test("is installed as it was decided about, and as nothing else that the registry has come to name", async () => {
+    server.agents = [npx("tiny", "1.0.0")];
+    const planned = await installer().check("tiny", {});
+    expect(planned).toMatchObject({ agent: "tiny", version: "1.0.0", source: "registry" });
+    server.agents = [npx("tiny", "1.1.0")];
+    now = new Date("2026-01-01T02:00:00Z");
+    for (const decided of [planned, null])
+      await expect(installer().install("tiny", { planned: decided })).rejects.toThrow("decided about");
+    expect(npm.requests.filter((path) => path.endsWith(".tgz"))).toEqual([]);
+    const again = await installer().check("tiny", {});
+    expect((await installer().install("tiny", { planned: again })).version).toBe("1.1.0");
+    expect((await installer().install("tiny", { planned: again })).version).toBe("1.1.0");
   });
 
   test("is refused at another version than the one that a client saw", async () => {

@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { homeWith, toy } from "./support/added-agents.ts";
 import type { OperatedHome } from "./support/operated-home.ts";
@@ -40,6 +42,26 @@ it("an agent is installed by the first message of a connection, once for all tha
   await home.stop(reins);
   const verdicts = await home.done("ledger", "export");
   expect(verdicts.split("\n").filter((line) => /policy_verdict.*agents\/install/.test(line))).toHaveLength(1);
+});
+
+it("an agent is not installed by the first message of a connection where a rule forbids that version", async () => {
+  const registry = await packageRegistry("1.0.0");
+  const home = homeWith([toy("honest", packaged)]);
+  mkdirSync(home.path, { recursive: true });
+  writeFileSync(
+    join(home.path, "constitution.yaml"),
+    `tool_rules:
+  - { name: not_that_one, condition: { tool_name_matches: [agents/install], arguments: { version: 1.0.0 } }, verdict: blocked, reason: that version is closed }
+  - { name: others, condition: { tool_name_matches: [agents/install] }, verdict: allowed, reason: they are open }
+`,
+  );
+  const reins = await home.up(registry.environment);
+  const client = await clientOf(home, reins);
+  const refused = await client.initialize("one");
+  expect(await refused.text()).toContain("that version is closed");
+  expect(tarballs(registry.requests)).toBe(0);
+  expect(await client.agent()).toMatchObject({ id: "packaged", installed: false });
+  await home.stop(reins);
 });
 
 it("an agent that is not installed is refused where agents have to be, and nothing is fetched", async () => {

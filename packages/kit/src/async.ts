@@ -229,8 +229,9 @@ interface Flight<Progress> {
 export class SingleFlight<Progress> {
   readonly #flights = new Map<string, Flight<Progress>>();
 
-  has(key: string): boolean {
-    return this.#flights.has(key);
+  /** The keys of the jobs that run. */
+  get keys(): readonly string[] {
+    return [...this.#flights.keys()];
   }
 
   /**

@@ -165,6 +165,16 @@ describe("an agent of the registry", () => {
     expect(published.requests.filter((path) => path.endsWith(".tgz"))).toHaveLength(1);
   });
 
+  test("is not reported to a client that asked for another archive", async () => {
+    const served = await operated();
+    const [any, other] = await Promise.all([
+      install(served, "application/json"),
+      install(served, "application/json", { sha256: "0".repeat(64) }),
+    ]);
+    expect(any.status).toBe(200);
+    expect([409, 502]).toContain(other.status);
+  });
+
   test("is updated only when that is asked for", async () => {
     const served = await operated();
     await install(served, "application/json");

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { isDeepStrictEqual, promisify } from "node:util";
 import { errorMessage, ifExists, replaceFile } from "@reins/kit";
 import { z } from "zod";
 import type { AgentEntry } from "../agent-entry.ts";
@@ -12,7 +12,7 @@ import { launchCommand } from "../agent-launch.ts";
 import { type Probed, probeAgent } from "../probe.ts";
 import { installArchive } from "./archives.ts";
 import { fitsNode, type InstallPlan } from "./install-plan.ts";
-import type { InstalledAgent } from "./installer.ts";
+import type { InstalledAgent, InstallOptions } from "./installer.ts";
 import { type Fetched, installPackages } from "./packages.ts";
 import { installPython } from "./python.ts";
 import { type Provenance, writeProvenance } from "./version-folders.ts";
@@ -38,6 +38,48 @@ export interface InstallationSetting {
 export interface InstallTarget {
   readonly entry: AgentEntry;
   readonly plan: InstallPlan;
+}
+
+/** What an install is about to fetch. */
+export interface PlannedInstall {
+  readonly agent: string;
+  readonly source: InstallPlan["source"];
+  /** Names all that it comes of: versions, addresses, the command. */
+  readonly plan: string;
+  readonly version?: string;
+  /** That of the agent itself, where another one was asked for. */
+  readonly agentVersion?: string;
+  /** The archive, where it is no package. */
+  readonly url?: string;
+  /** What the archive has to be, where that is known beforehand. */
+  readonly sha256?: string;
+}
+
+/** Says what an install by a plan fetches. */
+export function plannedInstall({ entry, plan }: InstallTarget, options: InstallOptions): PlannedInstall {
+  const { source, registry, folder } = plan;
+  const { url, sha256 } = plan.kind === "archive" ? plan : {};
+  const pinned = entry.install?.packages[entry.install.agentProcess];
+  const version = options.agentProcessVersion ?? registry?.version ?? pinned;
+  const { agentVersion } = options;
+  return {
+    ...{ agent: entry.id, source, plan: folder },
+    ...(version !== undefined && { version }),
+    ...(agentVersion !== undefined && { agentVersion }),
+    ...(url !== undefined && { url }),
+    ...(sha256 !== undefined && { sha256 }),
+  };
+}
+
+/** Refuses what was not decided about: while a person decides, a registry may come to name something else. */
+export function expectPlanned(target: InstallTarget, options: InstallOptions): void {
+  const { planned } = options;
+  if (planned === undefined || isDeepStrictEqual(planned, plannedInstall(target, options))) return;
+  const { name } = target.entry;
+  throw new AgentError(
+    "install_failed",
+    `What would be installed of ${name} is no longer what was decided about; install it again.`,
+  );
 }
 
 /** What an installation came to. */

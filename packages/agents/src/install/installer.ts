@@ -14,12 +14,19 @@ import { InstallLock } from "./install-lock.ts";
 import {
   type AgentLockfile,
   CATALOGUE_LOCKS,
-  type InstallPlan,
   isNewer,
   lockfileOf,
   type RequestedVersions,
 } from "./install-plan.ts";
-import { type InstallationProgress, type InstallTarget, installInto, Pins } from "./installation.ts";
+import {
+  expectPlanned,
+  type InstallationProgress,
+  type InstallTarget,
+  installInto,
+  Pins,
+  type PlannedInstall,
+  plannedInstall,
+} from "./installation.ts";
 import { findUv } from "./python.ts";
 import { type Provenance, readProvenance, VersionFolders } from "./version-folders.ts";
 
@@ -40,6 +47,8 @@ export interface InstallOptions extends RequestedVersions {
   readonly modelApi?: ModelApi | undefined;
   /** The SHA-256 that the archive of an agent of the registry has to have, in hexadecimal. */
   readonly sha256?: string | undefined;
+  /** What was decided about, or null where nothing had to be fetched. What would be another install by now is refused. */
+  readonly planned?: PlannedInstall | null | undefined;
   readonly onProgress?: ((progress: InstallProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -59,17 +68,6 @@ export interface Installed extends InstalledAgent {
   readonly outdated: boolean;
   /** The version that an update would install; undefined when there is none. */
   readonly update?: string | undefined;
-}
-
-/** What an install is about to fetch. */
-export interface PlannedInstall {
-  readonly agent: string;
-  readonly source: InstallPlan["source"];
-  readonly version?: string;
-  /** The archive, where it is no package. */
-  readonly url?: string;
-  /** What the archive has to be, where that is known beforehand. */
-  readonly sha256?: string;
 }
 
 /** An agent that the registry offers and the catalogue does not describe. */
@@ -178,17 +176,7 @@ export class Installer {
     if ((entry && localInstall(entry)) || (await this.#kept(entry, options))) return undefined;
     const target = await this.#target(agent, options);
     if (await this.#isThere(target, options)) return undefined;
-    const { plan } = target;
-    const { source, registry } = plan;
-    const { url, sha256 } = plan.kind === "archive" ? plan : {};
-    const version = options.agentProcessVersion ?? registry?.version;
-    return {
-      agent,
-      source,
-      ...(version !== undefined && { version }),
-      ...(url !== undefined && { url }),
-      ...(sha256 !== undefined && { sha256 }),
-    };
+    return plannedInstall(target, options);
   }
 
   /**
@@ -202,6 +190,7 @@ export class Installer {
     const kept = await this.#kept(entry, options);
     if (kept) return kept;
     const target = await this.#target(agent, options);
+    expectPlanned(target, options);
     const ready = await this.#ready(target, options);
     if (ready) return ready;
     await using _lock = await this.#lock(agent, options);
@@ -224,7 +213,7 @@ export class Installer {
     const { reinstall, update, agentVersion, agentProcessVersion } = options;
     const isWanted = reinstall || update || agentVersion !== undefined || agentProcessVersion !== undefined;
     if (!this.#options.registry || !entry || isWanted) return undefined;
-    return this.installed(entry.id);
+    return expectContent(await this.installed(entry.id), options);
   }
 
   /** What would be installed, and by which checksum. Throws for an agent that cannot be. */
@@ -308,17 +297,17 @@ export class Installer {
     return !reinstall && (await readProvenance(this.#folders(entry.id).of(plan.folder))) !== undefined;
   }
 
-  async #ready(
-    { entry, plan }: InstallTarget,
-    { reinstall }: InstallOptions,
-  ): Promise<Installed | undefined> {
-    if (reinstall) return undefined;
+  async #ready({ entry, plan }: InstallTarget, options: InstallOptions): Promise<Installed | undefined> {
+    if (options.reinstall) return undefined;
     const folders = this.#folders(entry.id);
     const folder = folders.of(plan.folder);
     const provenance = await readProvenance(folder);
     if (!provenance) return undefined;
+    const { version } = provenance;
+    const installed = { agent: entry.id, version, folder, provenance, outdated: false };
+    expectContent(installed, options);
     await folders.use(plan.folder);
-    return { agent: entry.id, version: provenance.version, folder, provenance, outdated: false };
+    return installed;
   }
 
   async #installAlone(target: InstallTarget, options: InstallOptions): Promise<Installed> {
@@ -355,6 +344,17 @@ export class Installer {
       onWait: (holder) => onProgress?.({ phase: "waiting", holder }),
     });
   }
+}
+
+/** Refuses what is installed where its archive has to be another one. */
+function expectContent(installed: Installed | undefined, { sha256 }: InstallOptions): Installed | undefined {
+  const { artifact } = installed?.provenance ?? {};
+  if (!installed || sha256 === undefined || artifact?.sha256 === sha256.toLowerCase()) return installed;
+  const held = artifact ? `an archive with the SHA-256 ${artifact.sha256}` : "no archive";
+  throw new AgentError(
+    "install_failed",
+    `${installed.agent} ${installed.version} is installed, from ${held}; remove it, or leave the SHA-256 out.`,
+  );
 }
 
 function catalogueMiss(catalogue: Catalogue, agent: string, registry: RegistryState | undefined): AgentError {

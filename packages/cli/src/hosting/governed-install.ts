@@ -1,5 +1,11 @@
 import { RpcError } from "@reins/acp";
-import { AgentError, type Installed, type InstallOptions } from "@reins/agents";
+import {
+  AgentError,
+  type Installed,
+  type Installer,
+  type InstallOptions,
+  type PlannedInstall,
+} from "@reins/agents";
 import { agentsOperations } from "@reins/api";
 import { type GovernedInstall, REFUSED } from "@reins/host";
 import { ApiClient } from "../client/api-client.ts";
@@ -10,9 +16,21 @@ import { noticeOnStderr } from "../output.ts";
 import { isServed } from "../serving/listen.ts";
 import type { HomeAgents } from "./home-agents.ts";
 
+/** Installs what a verdict by `govern` was about, and nothing else. What is installed and stays needs none. */
+export async function installDecided(
+  installer: Installer,
+  agent: string,
+  options: InstallOptions,
+  govern: (planned: PlannedInstall, run: () => Promise<Installed>) => Promise<Installed>,
+): Promise<Installed> {
+  const planned = (await installer.check(agent, options)) ?? null;
+  const run = () => installer.install(agent, { ...options, planned });
+  return planned ? govern(planned, run) : run();
+}
+
 /**
  * Installs an agent for a terminal, after a verdict: by the Reins that runs on the home, else by this process, which
- * opens the home for that time. What is installed and stays needs no verdict.
+ * opens the home for that time.
  */
 export async function installGoverned(
   home: string,
@@ -20,14 +38,13 @@ export async function installGoverned(
   agent: string,
   options: InstallOptions,
 ): Promise<Installed> {
-  const planned = await installer.check(agent, options);
-  if (!planned) return installer.install(agent, options);
-  if (!(await isServed(operatorSocketIn(home))))
-    return governHere(home, planned, () => installer.install(agent, options), options.signal);
-  await installByServer(home, agent, options);
-  const installed = await installer.installed(agent);
-  if (installed) return installed;
-  throw new AgentError("install_failed", `${agent} was installed and is not there.`);
+  return installDecided(installer, agent, options, async (planned, run) => {
+    if (!(await isServed(operatorSocketIn(home)))) return governHere(home, planned, run, options.signal);
+    await installByServer(home, agent, options);
+    const installed = await installer.installed(agent);
+    if (installed) return installed;
+    throw new AgentError("install_failed", `${agent} was installed and is not there.`);
+  });
 }
 
 /** Does what an install of a program that is there already does, after a verdict. Needs that no Reins runs on the home. */

@@ -23,6 +23,7 @@ import { homeRedactor } from "../configuration/home-redactor.ts";
 import { modelAccess } from "../configuration/model-access.ts";
 import { namedPolicyFiles, type PolicyFileFlags } from "../configuration/policy-files.ts";
 import { startAuditExports, startTelemetry } from "../hosting/audit-exports.ts";
+import { installDecided } from "../hosting/governed-install.ts";
 import { HomeAgents } from "../hosting/home-agents.ts";
 import { installOnFirstUse } from "../hosting/install-agent.ts";
 import { version } from "../installation.ts";
@@ -192,7 +193,7 @@ function hostingOptions(agents: HomeAgents, { log, tap, workspace, skillDirs = [
     catalogue: agents.catalogue,
     install: (entry: AgentEntry, govern: InstallGovernor) =>
       installOnFirstUse(agents, entry, reporter, (wanted) =>
-        govern(() => agents.installer.install(entry.id, wanted)),
+        installDecided(agents.installer, entry.id, wanted, govern),
       ),
     isInstalled: async ({ id }: AgentEntry) => (await agents.installer.installed(id)) !== undefined,
     admit: (entry: AgentEntry, installed: InstalledAgent) => agents.admit(entry, installed),

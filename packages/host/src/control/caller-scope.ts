@@ -73,6 +73,8 @@ export interface GovernedInstall {
   readonly agent: string;
   /** Absent where it is found out by the install itself. */
   readonly version?: string | undefined;
+  /** That of the agent itself, where its package is another one and that version was asked for. */
+  readonly agentVersion?: string | undefined;
   /** What named the version. */
   readonly source?: string | undefined;
   /** Where it is fetched from, if that is no package index. */
@@ -87,13 +89,14 @@ export interface GovernedInstall {
 export function governInstall<Value>(
   parts: CallerParts,
   principal: Principal,
-  { agent, version, source, url, sha256, command }: GovernedInstall,
+  { agent, version, agentVersion, source, url, sha256, command }: GovernedInstall,
   run: () => Promise<Value>,
   waiting?: Waiting,
 ): Promise<Value> {
   const given = {
     agent,
     ...(version !== undefined && { version }),
+    ...(agentVersion !== undefined && { agent_version: agentVersion }),
     ...(source !== undefined && { source }),
     ...(url !== undefined && { url }),
     ...(sha256 !== undefined && { sha256 }),

@@ -85,7 +85,7 @@ export interface HostingOptions
 }
 
 /** Has an install decided, and runs it. */
-export type InstallGovernor = <Value>(run: () => Promise<Value>) => Promise<Value>;
+export type InstallGovernor = <Value>(install: GovernedInstall, run: () => Promise<Value>) => Promise<Value>;
 
 /** Everything that runs agents in a home: catalogue, processes, sessions and their clients. */
 export class Hosting {
@@ -245,7 +245,7 @@ export class Hosting {
       const host: AgentHost = new AgentHost({
         ...options,
         install: (entry, principal) =>
-          options.install(entry, (run) => governed(principal, { agent: entry.id }, run)),
+          options.install(entry, (planned, run) => governed(principal, planned, run)),
         protocol,
         ...{ catalogue, owner, gateway, pins, userHome, offers, register, skills, snapshots },
         folders,

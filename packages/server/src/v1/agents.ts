@@ -6,13 +6,7 @@ import {
   agentsOperations,
   type ProblemCode,
 } from "@reins/api";
-import {
-  type AgentMethods,
-  type Hosting,
-  type InstallGovernor,
-  verifyAgent as proveAgent,
-  REFUSED,
-} from "@reins/host";
+import { type AgentMethods, type Hosting, verifyAgent as proveAgent, REFUSED } from "@reins/host";
 import { errorMessage, SingleFlight, type SseWriter, sseText } from "@reins/kit";
 import { actorOf, type Harness, isAdmin, isOperator } from "@reins/supervisor";
 import { z } from "zod";
@@ -146,27 +140,27 @@ export class AgentsRoutes implements Routes {
   ) {
     const { environment, userHome } = this.#options;
     const seesCredentials = isAdmin(principal);
-    const installing = this.#installs.has(agent);
+    const installing = this.#installs.keys.some((key) => key.startsWith(`${agent} `));
     return { registry, environment, userHome, seesCredentials, installing, ...seen };
   }
 
   async #install(call: InstallCall, open: () => SseWriter): Promise<void> {
-    const { agent, ...installation } = await this.#installation(call);
-    await this.#streamProgress(this.#installs, agent, open, (report) =>
-      this.#runInstall(agent, installation, report),
+    const installation = await this.#installation(call);
+    await this.#streamProgress(this.#installs, installation.flight, open, (report) =>
+      this.#runInstall(installation, report),
     );
   }
 
   /** Installs an agent and answers when that is done. */
   async #installWhole(call: InstallCall): Promise<object> {
-    const { agent, ...installation } = await this.#installation(call);
-    const { registry, options } = installation;
+    const installation = await this.#installation(call);
+    const { registry, agent, flight, options } = installation;
     const before = registry.catalogue.find(agent) && (await registry.installer.installed(agent));
     let last: AgentInstallProgress | Failed | undefined;
     await this.#flight(
       this.#installs,
-      agent,
-      (report) => this.#runInstall(agent, installation, report),
+      flight,
+      (report) => this.#runInstall(installation, report),
       (progress) => {
         last = progress;
       },
@@ -185,19 +179,20 @@ export class AgentsRoutes implements Routes {
     const registry = await this.#options.agents();
     const { reinstall, update, sha256, model_api: modelApi } = body;
     const { agent_version: agentVersion, agent_process_version: agentProcessVersion } = body;
-    const options = { reinstall, update, modelApi, sha256, agentVersion, agentProcessVersion };
+    const asked = { reinstall, update, modelApi, sha256, agentVersion, agentProcessVersion };
     const agent = params.agent;
-    const planned = await expectInstallable(registry, agent, options);
+    const planned = (await expectInstallable(registry, agent, asked)) ?? null;
     const hosting = await this.#hosting();
     // What is installed and stays needs no verdict.
     const govern = <Value>(run: () => Promise<Value>) =>
       planned ? hosting.governInstall(principal, planned, run) : run();
-    return { registry, agent, options, govern };
+    // One that asks for something else does not get what another asked for.
+    const flight = `${agent} ${JSON.stringify([asked, planned])}`;
+    return { registry, agent, flight, options: { ...asked, planned }, govern };
   }
 
   async #runInstall(
-    agent: string,
-    { registry, options, govern }: Installation,
+    { registry, agent, options, govern }: Installation,
     report: (progress: AgentInstallProgress) => void,
   ): Promise<void> {
     const onProgress = (progress: InstallProgress) => {
@@ -293,8 +288,9 @@ export class AgentsRoutes implements Routes {
 /** An install that is about to start. */
 interface Installation {
   readonly registry: AgentRegistry;
+  readonly agent: string;
   readonly options: InstallOptions;
-  readonly govern: InstallGovernor;
+  readonly govern: <Value>(run: () => Promise<Value>) => Promise<Value>;
 }
 
 type InstallCall = Pick<AuthorizedCall<typeof installAgent>, "params" | "body" | "principal" | "harness">;

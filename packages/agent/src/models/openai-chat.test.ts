@@ -25,6 +25,46 @@ describe("a request in Chat Completions", () => {
     ]);
   });
 
+  const call = { type: "call" as const, id: "1", name: "read_file", toolCallId: "t", arguments: "{}" };
+  const says = (words: string): Message => ({ role: "assistant", model: "m", parts: [text(words)] });
+  const png = { mimeType: "image/png" as const, data: "AAAA" };
+
+  test("has user and assistant take turns, whatever follows the results of calls", () => {
+    const calling: Message = { role: "assistant", model: "m", parts: [text("reading"), call] };
+    const result = { call: "1", name: "read_file", text: "content", isError: false };
+    const thought: Message = { role: "assistant", model: "m", parts: [{ type: "thinking", text: "hm" }] };
+    const pieces: readonly (readonly Message[])[] = [
+      [{ role: "user", parts: [text("instructions of the folder")] }],
+      [
+        { role: "user", parts: [text("instructions")] },
+        { role: "user", parts: [text("steering")] },
+      ],
+      [thought, { role: "user", parts: [text("next prompt")] }],
+      [says("part one"), says("part two"), { role: "user", parts: [text("next prompt")] }],
+      [says("part one"), calling, { role: "tool", results: [{ ...result, media: [png] }] }],
+      [],
+    ];
+    for (const piece of pieces) {
+      const all = messagesOf(
+        ...[{ role: "user", parts: [text("look")] } as const, calling],
+        ...[{ role: "tool", results: [result] } as const, ...piece],
+      );
+      // As the templates of Mistral's models count: calls and results stand beside the turns.
+      const turns = all.filter(({ role, ...rest }) => role !== "tool" && !("tool_calls" in rest));
+      const roles = turns.map(({ role }) => role);
+      expect(roles).toEqual(roles.map((_, index) => (index % 2 === 0 ? "user" : "assistant")));
+    }
+  });
+
+  test("joins what the assistant said in parts", () => {
+    expect(messagesOf(says("part one"), { role: "assistant", model: "m", parts: [call] })).toEqual([
+      {
+        ...{ role: "assistant", content: "part one" },
+        tool_calls: [{ id: "1", type: "function", function: { name: "read_file", arguments: "{}" } }],
+      },
+    ]);
+  });
+
   test("keeps images beside the text", () => {
     const [message] = messagesOf(
       { role: "user", parts: [text("look"), image] },

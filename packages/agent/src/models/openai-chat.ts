@@ -135,13 +135,24 @@ export function chatRequest(
   };
 }
 
-/** Joins consecutive user messages: the templates of many models reject two in a row. */
+/** What stands between results and a message of the user that follows them. */
+const RESULTS_READ = "I have read the results.";
+
+/**
+ * Has user and assistant take turns, as the templates of many models require: joins consecutive messages of one of them,
+ * and lets the assistant speak between the results of its calls and the user.
+ */
 function alternating(params: readonly Param[]): Param[] {
   const joined: Param[] = [];
   for (const param of params) {
     const last = joined.at(-1);
     if (param.role === "user" && last?.role === "user")
       joined[joined.length - 1] = { role: "user", content: [...contentsOf(last), ...contentsOf(param)] };
+    else if (param.role === "assistant" && last?.role === "assistant" && !last.tool_calls) {
+      const texts = [last, param].flatMap(({ content }) => (typeof content === "string" ? [content] : []));
+      joined[joined.length - 1] = { ...param, content: texts.join("\n\n") };
+    } else if (param.role === "user" && last?.role === "tool")
+      joined.push({ role: "assistant", content: RESULTS_READ }, param);
     else joined.push(param);
   }
   return joined.map(plain);

@@ -108,7 +108,31 @@ function requestFor(turn: Turn, draft: Draft): ModelRequest {
           { role: "assistant", model: model.info.id, parts: [{ type: "text", text: draft.text }] },
           { role: "user", parts: [{ type: "text", text: CONTINUE, context: true }] },
         ];
-  return { system, messages: [...turn.messages, ...unfinished], tools, thoughtLevel, toolSearch };
+  const all = [...turn.messages, ...unfinished];
+  const messages = model.info.images ? all : all.map(inText);
+  return { system, messages, tools, thoughtLevel, toolSearch };
+}
+
+/** A message for a model that sees no images: its server would refuse every request of a conversation with one. */
+function inText(message: Message): Message {
+  const unseen = (mimeType: string) => `[a file of the type ${mimeType}, which this model cannot see]`;
+  switch (message.role) {
+    case "user": {
+      const parts = message.parts.map((part) =>
+        part.type === "image" ? { type: "text" as const, text: unseen(part.mimeType), context: true } : part,
+      );
+      return { ...message, parts };
+    }
+    case "tool": {
+      const results = message.results.map(({ media = [], ...result }) => {
+        const text = [result.text, ...media.map(({ mimeType }) => unseen(mimeType))].join("\n");
+        return { ...result, text };
+      });
+      return { ...message, results };
+    }
+    case "assistant":
+      return message;
+  }
 }
 
 /** Waits until a retry makes sense. The result releases the model's queue. */

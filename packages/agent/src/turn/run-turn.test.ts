@@ -167,6 +167,24 @@ test("what a tool finds beside text goes to the model", async () => {
   });
 });
 
+test("a model that sees no images gets none, and learns that there are some", async () => {
+  const blind = new ScriptedModel([calling("read_file", { path: "a.gif" }), "Read."], { images: false });
+  const { client } = await run({ models: blind.models, files: { "a.gif": "GIF89a" } });
+  const image = { type: "image" as const, mimeType: "image/webp", data: "AAAA" };
+  await client.request("session/prompt", {
+    sessionId: client.sessionId,
+    prompt: [{ type: "text", text: "look" }, image],
+  });
+  const asked = JSON.stringify(blind.asked);
+  expect(asked).not.toContain("AAAA");
+  expect(asked).not.toContain('"media"');
+  expect(asked).toMatch(/image\/webp[^"]*cannot/);
+  expect(blind.asked.at(-1)?.messages.at(-1)).toMatchObject({
+    ...{ role: "tool" },
+    results: [{ text: expect.stringContaining("of the type image/gif, which this model cannot see") }],
+  });
+});
+
 describe("a decision of the supervisor", () => {
   test("that blocks an intent ends the turn with the reason, unseen by the model", async () => {
     const control = new ScriptedControl({

@@ -1,4 +1,5 @@
 import { amountOf, isRecord } from "@reins/kit";
+import { writtenIn } from "./usage.ts";
 
 /** The providers of models, by the name under which their keys are kept. */
 export const PROVIDERS = ["anthropic", "openai", "gemini"] as const;
@@ -25,14 +26,23 @@ interface Noted {
 /** What a request asks of a model, as its body says. */
 export interface CallFacts {
   readonly model: string;
+  /** The models that may answer, or advise, in its place or beside it. */
+  readonly otherModels: readonly string[];
   /** The most tokens of the response, where the request limits them. */
   readonly maxOutput: number | undefined;
   /** The names of the tools that the model may call. */
   readonly tools: readonly string[];
+  /** The names of what the provider keeps and the model is shown: conversations, prompts, caches. */
+  readonly stored: readonly string[];
+  /** Whether the response comes while it is written. */
+  readonly isStreamed: boolean;
+  /** Whether the response is written in the background, to be fetched later or by another call. */
+  readonly isBackground: boolean;
 }
 
 /** The wire protocol of a call. */
 export interface CallDialect {
+  /** Throws where the provider may read the body in another way. */
   read(body: unknown, model: string): CallFacts;
   /** Reads a whole response, or the data of one event of a stream. */
   note(document: unknown): Noted;
@@ -50,32 +60,65 @@ export interface GatewayMethod {
   readonly generates: boolean;
 }
 
+/** What is the same in most requests. */
+function factsIn(body: unknown, model: string) {
+  return {
+    model: askedText(body, "model") || model,
+    otherModels: [] as readonly string[],
+    isStreamed: asked(body, "stream") === true,
+    isBackground: asked(body, "background") === true,
+  };
+}
+
 const anthropic: CallDialect = {
-  read: (body, model) => ({
-    model: textAt(body, "model") || model,
-    maxOutput: amountAt(body, "max_tokens"),
-    tools: [
-      ...listAt(body, "tools").map((tool) => textAt(tool, "name")),
-      ...listAt(body, "mcp_servers").map((server) => remoteServer(textAt(server, "url"))),
-    ],
-  }),
+  read(body, model) {
+    const declared = askedList(body, "tools");
+    const fallbacks = askedList(body, "fallbacks");
+    const blocks = askedList(body, "messages").flatMap((message) =>
+      askedText(message, "role") === "system" ? askedList(message, "content") : [],
+    );
+    const added = blocks.filter((block) => askedText(block, "type") === "tool_addition");
+    const tools = [...declared, ...added.map((block) => asked(block, "tool"))];
+    return {
+      ...factsIn(body, model),
+      otherModels: named([
+        ...[...fallbacks, ...tools].map((one) => askedText(one, "model")),
+        askedText(body, "fallbacks"),
+      ]),
+      maxOutput: largest([body, ...fallbacks].map((one) => askedAmount(one, "max_tokens"))),
+      tools: named([
+        ...tools.map((tool) => askedText(tool, "name") || askedText(tool, "type")),
+        ...askedList(body, "mcp_servers").map((server) => remoteServer(askedText(server, "url"))),
+        ...askedList(asked(body, "container"), "skills").map((one) => `skill:${askedText(one, "skill_id")}`),
+      ]),
+      stored: named([askedText(asked(body, "thread"), "previous_message_id")]),
+    };
+  },
   note(document) {
     const type = textAt(document, "type");
     const usage = at(type === "message_start" ? at(document, "message") : document, "usage");
     const delta = at(document, "delta");
-    const written = [textAt(delta, "text"), textAt(delta, "thinking"), textAt(delta, "partial_json")];
-    const characters = lengthOf(written);
+    const characters = writtenIn(delta ?? at(document, "content"));
     if (!isRecord(usage)) return { characters };
+    // What is done beside the response is not in the counts of the response.
+    const beside = listAt(usage, "iterations").filter((one) => BESIDE.has(textAt(one, "type")));
+    const sum = (name: string) =>
+      amountAt(usage, name) === undefined
+        ? undefined
+        : [usage, ...beside].reduce<number>((all, one) => all + (amountAt(one, name) ?? 0), 0);
     const counts = known({
-      input: amountAt(usage, "input_tokens"),
-      output: amountAt(usage, "output_tokens"),
-      cache_read: amountAt(usage, "cache_read_input_tokens"),
-      cache_write: amountAt(usage, "cache_creation_input_tokens"),
+      input: sum("input_tokens"),
+      output: sum("output_tokens"),
+      cache_read: sum("cache_read_input_tokens"),
+      cache_write: sum("cache_creation_input_tokens"),
     });
     return { counts, characters, isFinal: type !== "message_start" };
   },
   error: (status, message) => ({ type: "error", error: { type: kindOf(status), message } }),
 };
+
+/** The iterations whose tokens come on top of those of the response. */
+const BESIDE: ReadonlySet<string> = new Set(["compaction", "advisor_message"]);
 
 const openaiError: CallDialect["error"] = (status, message) => ({
   error: { message, type: kindOf(status), param: null, code: "reins_gateway" },
@@ -83,65 +126,101 @@ const openaiError: CallDialect["error"] = (status, message) => ({
 
 const openaiChat: CallDialect = {
   read(body, model) {
-    const most = amountAt(body, "max_completion_tokens") ?? amountAt(body, "max_tokens");
-    const choices = Math.max(1, amountAt(body, "n") ?? 1);
+    // A server may know but one of them.
+    const limits = ["max_completion_tokens", "max_tokens"].map((name) => askedAmount(body, name));
+    const most = largest(limits);
+    const choices = Math.max(1, askedAmount(body, "n") ?? 1);
     return {
-      model: textAt(body, "model") || model,
+      ...factsIn(body, model),
+      otherModels: named(askedList(body, "models").map(String)),
       maxOutput: most === undefined ? undefined : most * choices,
-      tools: [
-        ...listAt(body, "tools").map((tool) => textAt(at(tool, "function"), "name") || textAt(tool, "type")),
-        ...listAt(body, "functions").map((declared) => textAt(declared, "name")),
-        ...(at(body, "web_search_options") === undefined ? [] : ["web_search"]),
-      ],
+      tools: named([
+        ...askedList(body, "tools").map((tool) => {
+          const declared = asked(tool, "function") ?? asked(tool, "custom") ?? tool;
+          return askedText(declared, "name") || askedText(tool, "type");
+        }),
+        ...askedList(body, "functions").map((declared) => askedText(declared, "name")),
+        ...askedList(body, "plugins").map((plugin) => `plugin:${askedText(plugin, "id")}`),
+        ...(asked(body, "web_search_options") === undefined ? [] : ["web_search"]),
+      ]),
+      stored: [],
     };
   },
   note(document) {
-    const written = listAt(document, "choices").flatMap((choice) => {
-      const said = at(choice, "delta") ?? at(choice, "message");
-      const calls = listAt(said, "tool_calls").map((call) => textAt(at(call, "function"), "arguments"));
-      return [textAt(said, "content"), textAt(said, "reasoning_content"), ...calls];
-    });
-    const characters = lengthOf(written);
+    const characters = listAt(document, "choices").reduce<number>(
+      (sum, choice) => sum + writtenIn(at(choice, "delta") ?? at(choice, "message")),
+      0,
+    );
     const usage = at(document, "usage");
     if (!isRecord(usage)) return { characters };
-    const cached = amountAt(at(usage, "prompt_tokens_details"), "cached_tokens") ?? 0;
-    const counts = withCache(amountAt(usage, "prompt_tokens"), cached, amountAt(usage, "completion_tokens"));
-    return { counts, characters, isFinal: true };
+    const read = amountAt(usage, "prompt_tokens");
+    const written = amountAt(usage, "completion_tokens");
+    // Some servers count reasoning in the total alone.
+    const rest = (amountAt(usage, "total_tokens") ?? 0) - (read ?? 0);
+    const output = written === undefined || read === undefined ? written : Math.max(written, rest);
+    const cached = amountAt(at(usage, "prompt_tokens_details"), "cached_tokens");
+    return { counts: withCache(read, cached, output), characters, isFinal: true };
   },
   error: openaiError,
 };
 
 const openaiResponses: CallDialect = {
-  read: (body, model) => ({
-    model: textAt(body, "model") || model,
-    maxOutput: amountAt(body, "max_output_tokens"),
-    tools: listAt(body, "tools").map((tool) =>
-      textAt(tool, "type") === "mcp"
-        ? remoteServer(textAt(tool, "server_url") || textAt(tool, "connector_id"))
-        : textAt(tool, "name") || textAt(tool, "type"),
-    ),
-  }),
+  read(body, model) {
+    const { isBackground, ...facts } = factsIn(body, model);
+    // Tools may also come in the middle of a conversation.
+    const loaded = askedList(body, "input").flatMap((item) =>
+      askedText(item, "type") === "mcp_list_tools" ? [] : askedList(item, "tools"),
+    );
+    const conversation = asked(body, "conversation");
+    return {
+      ...{ ...facts, isBackground },
+      maxOutput: askedAmount(body, "max_output_tokens"),
+      tools: named([...askedList(body, "tools"), ...loaded].flatMap(responsesTools)),
+      stored: named([
+        askedText(asked(body, "prompt"), "id"),
+        askedText(body, "previous_response_id"),
+        typeof conversation === "string" ? conversation : askedText(conversation, "id"),
+      ]),
+    };
+  },
   note(document) {
     const usage = at(at(document, "response") ?? document, "usage");
-    const characters = textAt(document, "delta").length;
+    const characters = writtenIn(at(document, "delta") ?? at(document, "output"));
     if (!isRecord(usage)) return { characters };
-    const cached = amountAt(at(usage, "input_tokens_details"), "cached_tokens") ?? 0;
+    const cached = amountAt(at(usage, "input_tokens_details"), "cached_tokens");
     const counts = withCache(amountAt(usage, "input_tokens"), cached, amountAt(usage, "output_tokens"));
     return { counts, characters, isFinal: true };
   },
   error: openaiError,
 };
 
+/** The names of a tool and of those in it. A type that is no declaration of a tool is its name. */
+function responsesTools(tool: unknown): string[] {
+  const type = askedText(tool, "type");
+  const name = askedText(tool, "name");
+  const own =
+    type === "mcp"
+      ? remoteServer(askedText(tool, "server_url") || askedText(tool, "connector_id"))
+      : DECLARED.has(type)
+        ? name
+        : type;
+  return [own, ...askedList(tool, "tools").flatMap(responsesTools)];
+}
+
+const DECLARED: ReadonlySet<string> = new Set(["", "function", "custom", "namespace"]);
+
 const gemini: CallDialect = {
-  read: (body, model) => ({
-    model,
-    maxOutput: amountAt(at(body, "generationConfig"), "maxOutputTokens"),
-    tools: listAt(body, "tools").flatMap((tool) => {
-      const declared = [...listAt(tool, "functionDeclarations"), ...listAt(tool, "function_declarations")];
-      const named = declared.map((one) => textAt(one, "name"));
-      return named.length > 0 || !isRecord(tool) ? named : Object.keys(tool);
-    }),
-  }),
+  read(body, model) {
+    const settings = asked(body, "generationConfig");
+    const most = askedAmount(settings, "maxOutputTokens");
+    const candidates = Math.max(1, askedAmount(settings, "candidateCount") ?? 1);
+    return {
+      ...{ ...factsIn(body, model), model },
+      maxOutput: most === undefined ? undefined : most * candidates,
+      tools: named(askedList(body, "tools").flatMap(geminiTools)),
+      stored: named([askedText(body, "cachedContent")]),
+    };
+  },
   note(document) {
     // Without `alt=sse` a stream is one list.
     if (Array.isArray(document)) {
@@ -149,21 +228,38 @@ const gemini: CallDialect = {
       return { ...noted.at(-1), characters: noted.reduce((sum, { characters = 0 }) => sum + characters, 0) };
     }
     const candidates = listAt(document, "candidates");
-    const parts = candidates.flatMap((candidate) => listAt(at(candidate, "content"), "parts"));
-    const written = parts.map((part) => textAt(part, "text") + textOf(at(part, "functionCall")));
-    const characters = lengthOf(written);
+    const characters = candidates.reduce<number>(
+      (sum, candidate) => sum + writtenIn(at(candidate, "content")),
+      0,
+    );
     const usage = at(document, "usageMetadata");
     if (!isRecord(usage)) return { characters };
-    const cached = amountAt(usage, "cachedContentTokenCount") ?? 0;
-    const read =
-      (amountAt(usage, "promptTokenCount") ?? 0) + (amountAt(usage, "toolUsePromptTokenCount") ?? 0);
-    const output =
-      (amountAt(usage, "candidatesTokenCount") ?? 0) + (amountAt(usage, "thoughtsTokenCount") ?? 0);
-    const isFinal = candidates.some((candidate) => at(candidate, "finishReason") !== undefined);
-    return { counts: withCache(read, cached, output), characters, isFinal };
+    // Of a count that is absent there is nothing, but for that of the prompt.
+    const count = (name: string) => amountAt(usage, name) ?? 0;
+    const prompt = amountAt(usage, "promptTokenCount");
+    const read = prompt === undefined ? undefined : prompt + count("toolUsePromptTokenCount");
+    const output = count("candidatesTokenCount") + count("thoughtsTokenCount");
+    const isFinal =
+      at(document, "promptFeedback") !== undefined ||
+      candidates.some((candidate) => at(candidate, "finishReason") !== undefined);
+    return { counts: withCache(read, count("cachedContentTokenCount"), output), characters, isFinal };
   },
   error: (status, message) => ({ error: { code: status, message, status: kindOf(status).toUpperCase() } }),
 };
+
+/** The functions that a tool of Gemini declares, and what else it names: tools of the provider, and servers. */
+function geminiTools(tool: unknown): string[] {
+  if (!isRecord(tool)) return [];
+  const others = Object.keys(tool).filter((key) => spelled(key) !== spelled("functionDeclarations"));
+  const servers = askedList(tool, "mcpServers").map((server) =>
+    remoteServer(askedText(asked(server, "streamableHttpTransport"), "url")),
+  );
+  return [
+    ...askedList(tool, "functionDeclarations").map((one) => askedText(one, "name")),
+    ...others,
+    ...servers,
+  ];
+}
 
 /** The methods that pass the gateway; everything else is answered with 404. */
 export const GATEWAY_METHODS: readonly GatewayMethod[] = [
@@ -208,10 +304,17 @@ function kindOf(status: number): string {
   return kinds[status] ?? (status < 500 ? "invalid_request_error" : "api_error");
 }
 
-/** Counts of an API that reports what a cache held as a part of the input. */
-function withCache(read = 0, cached: number, output = 0): TokenCounts {
-  const held = Math.min(cached, read);
-  return { input: read - held, output, cache_read: held, cache_write: 0 };
+/** Counts of an API that reports what a cache held as a part of the input; only those that it reports. */
+function withCache(
+  read: number | undefined,
+  cached = 0,
+  output: number | undefined = undefined,
+): Partial<TokenCounts> {
+  const held = Math.min(cached, read ?? 0);
+  return known({
+    ...{ input: read === undefined ? undefined : read - held, output },
+    ...{ cache_read: held, cache_write: 0 },
+  });
 }
 
 function known(counts: Record<keyof TokenCounts, number | undefined>): Partial<TokenCounts> {
@@ -242,10 +345,48 @@ function amountAt(value: unknown, name: string): number | undefined {
   return amountOf(at(value, name));
 }
 
-function textOf(value: unknown): string {
-  return value === undefined ? "" : JSON.stringify(value);
+/**
+ * A member of a request in any spelling that some server takes for the same: with other cases, as servers written in Go
+ * do, or with underscores in place of capitals, as Google's do.
+ */
+function asked(value: unknown, name: string): unknown {
+  if (!isRecord(value)) return undefined;
+  const wanted = spelled(name);
+  const found = Object.keys(value).filter(
+    (key) => key.length >= wanted.length && key.length <= wanted.length + 8 && spelled(key) === wanted,
+  );
+  const [key, ...others] = found;
+  if (key === undefined) return undefined;
+  if (others.length > 0) throw new Error(`the request has a member in two spellings: ${found.join(" and ")}`);
+  return value[key] ?? undefined;
 }
 
-function lengthOf(texts: readonly string[]): number {
-  return texts.reduce((sum, { length }) => sum + length, 0);
+/** Of two cases: some letters have a case that is no letter of their own alphabet. */
+function spelled(name: string): string {
+  return name.replaceAll("_", "").toUpperCase().toLowerCase();
+}
+
+function askedText(value: unknown, name: string): string {
+  const found = asked(value, name);
+  return typeof found === "string" ? found : "";
+}
+
+function askedAmount(value: unknown, name: string): number | undefined {
+  return amountOf(asked(value, name));
+}
+
+/** A list of a request; some servers take an object for a list with that alone. */
+function askedList(value: unknown, name: string): readonly unknown[] {
+  const found = asked(value, name);
+  return Array.isArray(found) ? found : isRecord(found) ? [found] : [];
+}
+
+/** The names that are some, each once. */
+function named(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].filter((name) => name !== "");
+}
+
+function largest(amounts: readonly (number | undefined)[]): number | undefined {
+  const given = amounts.filter((amount) => amount !== undefined);
+  return given.length === 0 ? undefined : Math.max(...given);
 }

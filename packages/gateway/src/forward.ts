@@ -2,10 +2,9 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import http, { type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import https from "node:https";
-import { errorMessage, sseText } from "@reins/kit";
+import { errorMessage, sseText, systemClock } from "@reins/kit";
 import type { GatewayMethod, Provider } from "./dialects.ts";
 import type { Admission, CallOutcome, ModelCall, Spending } from "./model-gateway.ts";
-import type { PriceList } from "./prices.ts";
 import { type CountedUsage, totalTokens, UsageCounter } from "./usage.ts";
 
 /** A call that was allowed. */
@@ -17,7 +16,6 @@ export interface AllowedCall {
   readonly key: string;
   /** The body as it came. */
   readonly bytes: Buffer;
-  readonly prices: PriceList;
   readonly agent: {
     readonly request: IncomingMessage;
     readonly response: ServerResponse;
@@ -38,12 +36,12 @@ const NOTHING: CountedUsage = { input: 0, output: 0, cache_read: 0, cache_write:
 
 /** Makes a call with the provider's key, and passes its response on as it comes. Settles it once, whatever happens. */
 export async function forward(allowed: AllowedCall): Promise<void> {
-  const { call, admission, prices, agent, onError } = allowed;
+  const { call, admission, agent, onError } = allowed;
   const { outcome, usage, finish } = await exchange(allowed).catch((error: unknown) => {
     onError(error);
-    return { outcome: "broken" as const, usage: sentAlone(call), finish: () => agent.response.destroy() };
+    return { outcome: "broken" as const, usage: sentAlone(call, 0), finish: () => agent.response.destroy() };
   });
-  const spent = { tokens: totalTokens(usage), cost: prices.cost(call.model, usage) ?? 0 };
+  const spent = { tokens: totalTokens(usage), cost: call.costOf(usage) ?? 0 };
   try {
     // Before the agent sees the end, so that its next call finds the budget as it is.
     await admission.settle(outcome, usage, spent);
@@ -82,16 +80,18 @@ async function exchange(allowed: AllowedCall): Promise<Exchanged> {
   outgoing.once("timeout", () => outgoing.destroy(new Error("the provider sent nothing for too long")));
   const hangUp = () => outgoing.destroy(new Error("the agent hung up"));
   gone.addEventListener("abort", hangUp, { once: true });
+  const sent = systemClock.now().getTime();
+  const unanswered = () => sentAlone(call, systemClock.now().getTime() - sent);
   outgoing.end(bytes);
   try {
     const incoming = await once(outgoing, "response").then(
       ([arrived]: IncomingMessage[]) => arrived,
       (error: unknown) => errorMessage(error),
     );
-    if (gone.aborted) return { outcome: "cancelled", usage: sentAlone(call), finish: () => undefined };
+    if (gone.aborted) return { outcome: "cancelled", usage: unanswered(), finish: () => undefined };
     if (incoming === undefined || typeof incoming === "string") {
       // A provider that has the whole request may read it, and charge for it, also where its response is lost.
-      const usage = outgoing.writableFinished && method.generates ? sentAlone(call) : NOTHING;
+      const usage = outgoing.writableFinished && method.generates ? unanswered() : NOTHING;
       return { outcome: "broken", usage, finish: respond(502, `${call.provider}: ${incoming}`) };
     }
     const { statusCode: status = 502 } = incoming;
@@ -112,16 +112,19 @@ async function exchange(allowed: AllowedCall): Promise<Exchanged> {
 
 /** Passes a response on while it is counted, and cuts it off where a budget is used up. */
 async function passOn(
-  { call, method, admission, prices, agent }: AllowedCall,
+  { call, method, admission, agent }: AllowedCall,
   incoming: IncomingMessage,
   status: number,
 ): Promise<Exchanged> {
   const { response, gone } = agent;
   const { "content-type": type = "", "content-encoding": encoding = "identity" } = incoming.headers;
-  const isStream = type.startsWith("text/event-stream");
+  const isEvents = /^text\/event-stream\b/i.test(type);
+  // What Gemini streams where no events are asked for.
+  const isList = call.isStreamed && !isEvents && call.provider === "gemini";
+  const readable = isEvents ? "events" : isList ? "list" : "document";
   const counter = new UsageCounter(method.dialect, {
-    form: encoding !== "identity" ? "unreadable" : isStream ? "events" : "document",
-    ...{ estimatedInput: call.estimatedInput, maxOutput: call.maxOutput, goesOn: goesOn(call) },
+    form: encoding === "identity" ? readable : "unreadable",
+    ...{ estimatedInput: call.estimatedInput, maxOutput: call.maxOutput, goesOn: call.isBackground },
   });
   const usage = () => (status < 400 && method.generates ? counter.end() : NOTHING);
   response.writeHead(status, passedHeaders(incoming.headers));
@@ -129,7 +132,7 @@ async function passOn(
   let left: Spending = admission.room();
   const isSpent = () => {
     const counts = counter.soFar;
-    const spent = { tokens: totalTokens(counts), cost: prices.cost(call.model, counts) ?? 0 };
+    const spent = { tokens: totalTokens(counts), cost: call.costOf(counts) ?? 0 };
     const exceeds = () => spent.tokens > left.tokens || spent.cost > left.cost;
     if (!exceeds()) return false;
     // Other calls may have ended meanwhile, and used less than was kept for them.
@@ -141,10 +144,10 @@ async function passOn(
       counter.push(chunk);
       if (gone.aborted) break;
       if (!response.write(chunk)) await once(response, "drain", { signal: gone });
-      if (!isStream || !method.generates || !isSpent()) continue;
+      if (readable === "document" || !method.generates || !isSpent()) continue;
       const json = method.dialect.error(403, "Reins ended the response: a budget is used up");
-      const finish = () => void response.end(sseText({ event: "error", json }));
-      return { outcome: "cut", usage: usage(), finish };
+      const end = isList ? `,\n${JSON.stringify(json)}]` : sseText({ event: "error", json });
+      return { outcome: "cut", usage: usage(), finish: () => void response.end(end) };
     }
   } catch {
     if (!gone.aborted) return { outcome: "broken", usage: usage(), finish: () => response.destroy() };
@@ -157,21 +160,27 @@ async function passOn(
   };
 }
 
-/** The usage of a call of which no response came: its input at most was read, unless its model writes all the same. */
-function sentAlone(call: ModelCall): CountedUsage {
-  const output = goesOn(call) ? call.maxOutput : 0;
-  return { ...NOTHING, input: call.estimatedInput, output, estimated: true };
-}
+/** How fast a model writes that writes fast. */
+const TOKENS_PER_MS = 0.1;
 
-/** Whether a model writes its response in the background, to be fetched later or by another call. */
-function goesOn({ body }: ModelCall): boolean {
-  return body.background === true;
+/**
+ * The usage of a call of which no response came: its input at most was read, unless its model writes all the same. One
+ * that does not stream its response was at it all the time.
+ */
+function sentAlone(
+  { estimatedInput, maxOutput, isBackground, isStreamed }: ModelCall,
+  ms: number,
+): CountedUsage {
+  const written = isStreamed ? 0 : Math.min(maxOutput, Math.ceil(ms * TOKENS_PER_MS));
+  return { ...NOTHING, input: estimatedInput, output: isBackground ? maxOutput : written, estimated: true };
 }
 
 /** Headers that are about one connection, or about who asks. */
 const NOT_SENT = new Set([
   ...["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te"],
   ...["trailer", "transfer-encoding", "upgrade", "expect", "host", "content-length", "accept-encoding"],
+  // Google's servers take another method for that of the request.
+  ...["x-http-method-override", "x-http-method", "x-method-override"],
   ...["authorization", "x-api-key", "x-goog-api-key", "cookie", "origin", "referer", "forwarded"],
 ]);
 
@@ -188,7 +197,9 @@ function headersFor(
     openai: { authorization: `Bearer ${key}` },
     gemini: { "x-goog-api-key": key },
   };
-  const own = { "content-length": length, "accept-encoding": "identity" };
+  // It was decided as JSON in UTF-8, and is to be read so.
+  const type = { "content-type": "application/json" };
+  const own = { ...type, "content-length": length, "accept-encoding": "identity" };
   return { ...Object.fromEntries(kept), ...own, ...credentials[provider] };
 }
 

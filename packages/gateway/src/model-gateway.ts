@@ -3,7 +3,14 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from "node:zlib";
 import { errorMessage, isRecord, LoopbackServer, parseExact, readRequestBody, systemClock } from "@reins/kit";
-import { type CallFacts, GATEWAY_METHODS, type GatewayMethod, PROVIDERS, type Provider } from "./dialects.ts";
+import {
+  type CallFacts,
+  GATEWAY_METHODS,
+  type GatewayMethod,
+  PROVIDERS,
+  type Provider,
+  type TokenCounts,
+} from "./dialects.ts";
 import { forward } from "./forward.ts";
 import type { PriceList } from "./prices.ts";
 import type { ProviderKeys } from "./provider-keys.ts";
@@ -22,8 +29,10 @@ export interface ModelCall extends CallFacts {
     /** Why its cost is not known, and what to do; the cost is 0 then. */
     readonly unpriced?: string;
   };
-  /** Whether the price of the model is known. */
+  /** Whether the prices of its models are known. */
   readonly isPriced: boolean;
+  /** What so many tokens of it are counted as in dollars; `undefined` where nothing says what they cost. */
+  costOf(counts: TokenCounts): number | undefined;
   /** What is sent. */
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -77,8 +86,12 @@ const ADDRESSES: Readonly<Record<Provider, string>> = {
 /** Matches the redaction of Reins's own tokens. */
 const TOKEN_MARK = "reins_gw_";
 const MAX_BODY = 64 * 1024 * 1024;
-/** The bodies of all calls that are being decided or sent. */
+/** The bodies of all calls that are being decided or sent, and those of one lease, which leaves room for others. */
 const MAX_HELD = 512 * 1024 * 1024;
+const MAX_HELD_PER_LEASE = MAX_HELD / 4;
+/** The most values of a body, by the brackets and commas in it: each takes far more memory than it has characters. */
+const MAX_VALUES = 2_000_000;
+const BYTES_PER_VALUE = 32;
 const MAX_CALLS_PER_LEASE = 500;
 /** Schemas of tools nest deeply. */
 const DEEPEST = 512;
@@ -89,8 +102,16 @@ const MOST_OUTPUT = 1_000_000;
 interface Held {
   readonly governor: CallGovernor;
   readonly providers: readonly string[];
-  calls: number;
+  /** The responses that it waits for. */
+  readonly calls: Set<ServerResponse>;
+  /** The bytes of its calls. */
+  bytes: number;
+  /** The most tokens that one of its calls has used: what a provider keeps of a conversation is not longer, about. */
+  longest: number;
 }
+
+/** Takes room for so many bytes more, if there is some. */
+type TakeRoom = (bytes: number) => boolean;
 
 /**
  * Stands between agents and the providers of models, on loopback: takes a token in place of the key, has each call decided,
@@ -118,8 +139,14 @@ export class ModelGateway {
     const { url } = await this.#server;
     const token = `${TOKEN_MARK}${randomBytes(32).toString("base64url")}`;
     const name = digest(token);
-    this.#leases.set(name, { governor, providers, calls: 0 });
-    return { url, token, revoke: () => void this.#leases.delete(name) };
+    const held: Held = { governor, providers, calls: new Set(), bytes: 0, longest: 0 };
+    this.#leases.set(name, held);
+    const revoke = () => {
+      this.#leases.delete(name);
+      // Another process may have the token and wait for a response.
+      for (const response of held.calls) response.destroy();
+    };
+    return { url, token, revoke };
   }
 
   async close(): Promise<void> {
@@ -148,51 +175,59 @@ export class ModelGateway {
     if (!lease?.providers.includes(provider))
       return refuse(401, "the token is not one of a session that runs");
     if (!method || request.method !== "POST") return refuse(404, "the gateway of Reins does not serve this");
-    if (lease.calls >= MAX_CALLS_PER_LEASE)
+    if (lease.calls.size >= MAX_CALLS_PER_LEASE)
       return refuse(429, `more than ${MAX_CALLS_PER_LEASE} calls at once`);
-    lease.calls += 1;
+    lease.calls.add(response);
     let held = 0;
+    const take = (bytes: number) => {
+      if (this.#heldBytes + bytes > MAX_HELD || lease.bytes + bytes > MAX_HELD_PER_LEASE) return false;
+      held += bytes;
+      lease.bytes += bytes;
+      this.#heldBytes += bytes;
+      return true;
+    };
     try {
-      const read = await readRequestBody(request, MAX_BODY, systemClock, (bytes) => {
-        if (this.#heldBytes + bytes > MAX_HELD) return false;
-        held += bytes;
-        this.#heldBytes += bytes;
-        return true;
-      });
+      const read = await readRequestBody(request, MAX_BODY, systemClock, take);
       if ("fault" in read)
         return read.fault === "busy"
-          ? refuse(503, "too many large calls are under way")
+          ? refuse(503, BUSY)
           : refuse(413, `the request is larger than ${MAX_BODY} bytes`);
-      await this.#call({ method, below, query, lease, request, response, bytes: read.bytes, refuse });
+      await this.#call({ method, below, query, lease, request, response, bytes: read.bytes, take, refuse });
     } finally {
-      lease.calls -= 1;
+      lease.calls.delete(response);
+      lease.bytes -= held;
       this.#heldBytes -= held;
     }
   }
 
-  async #call({ method, below, query, lease, request, response, bytes, refuse }: Arrived): Promise<void> {
-    const { provider, dialect } = method;
-    const body = await decoded(bytes, request.headers["content-encoding"]).then(objectIn).catch(errorMessage);
-    if (typeof body === "string") return refuse(400, body);
+  async #call(arrived: Arrived): Promise<void> {
+    const { method, below, query, lease, request, response, bytes, take, refuse } = arrived;
+    const { provider } = method;
+    const read = await readCall(arrived).catch((error: unknown) => ({ fault: errorMessage(error) }));
+    if ("fault" in read) return refuse(400, read.fault);
+    const { body, facts } = read;
+    if (!take(read.bytes)) return refuse(503, BUSY);
     const key = await this.#options.keys.get(provider).catch((error: unknown) => {
       this.#options.onError(error);
     });
     if (key === undefined)
       return refuse(401, `Reins has no key for ${provider}; set one with: reins keys set ${provider}`);
-    const facts = dialect.read(body, method.path.exec(below)?.[1] ?? "");
     const { addresses = {}, prices, onError } = this.#options;
     const url = `${(addresses[provider] ?? ADDRESSES[provider]).replace(/\/+$/, "")}${below}`;
-    const input = method.generates ? estimatedInput(body) : 0;
+    const kept = facts.stored.length > 0 ? lease.longest : 0;
+    const input = method.generates ? estimatedInput(body) + kept : 0;
     const most = Math.min(facts.maxOutput ?? USUAL_OUTPUT, MOST_OUTPUT);
     const maxOutput = method.generates ? most : 0;
-    const reserved = { input, output: maxOutput, cache_read: 0, cache_write: 0 };
-    const cost = prices.cost(facts.model, reserved);
+    const models = [facts.model, ...facts.otherModels.filter((name) => name !== "default")];
+    const costOf = (counts: TokenCounts) => prices.dearest(models, counts);
+    const cost = costOf({ input, output: maxOutput, cache_read: 0, cache_write: 0 });
+    const unpriced = models.find((model) => prices.cost(model, NO_TOKENS) === undefined);
     const call: ModelCall = {
-      ...{ ...facts, method: method.name, provider, url, maxOutput, estimatedInput: input, body },
-      isPriced: prices.priceOf(facts.model) !== undefined,
+      ...{ ...facts, method: method.name, provider, url, maxOutput, estimatedInput: input, body, costOf },
+      isPriced: models.every((model) => prices.priceOf(model) !== undefined),
       reserves: {
         ...{ tokens: input + maxOutput, cost: cost ?? 0 },
-        ...(cost === undefined && method.generates && { unpriced: whyUnpriced(facts.model) }),
+        ...(unpriced !== undefined && method.generates && { unpriced: whyUnpriced(unpriced) }),
       },
     };
     const gone = new AbortController();
@@ -204,12 +239,24 @@ export class ModelGateway {
     });
     if ("refused" in admission) return refuse(403, `Reins did not allow the call: ${admission.refused}`);
     await forward({
-      ...{ call, method, admission, key, bytes, prices, onError },
-      url: new URL(`${url}${withoutKey(query)}`),
+      ...{ call, method, key, bytes, onError },
+      admission: {
+        room: () => admission.room(),
+        settle: (outcome, usage, spent) => {
+          lease.longest = Math.max(lease.longest, spent.tokens);
+          return admission.settle(outcome, usage, spent);
+        },
+      },
+      url: new URL(`${url}${withoutKeys(query)}`),
       agent: { request, response, gone: gone.signal },
     });
   }
 }
+
+/** What ends the path of a response that is streamed, where the body does not say so. */
+const STREAM = ":streamGenerateContent";
+const BUSY = "too many large calls are under way";
+const NO_TOKENS: TokenCounts = { input: 0, output: 0, cache_read: 0, cache_write: 0 };
 
 /** Says that the price of a model is not known, and what an operator can do about it. */
 export function whyUnpriced(model: string): string {
@@ -226,8 +273,39 @@ interface Arrived {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly bytes: Buffer;
+  readonly take: TakeRoom;
   readonly refuse: (status: number, message: string) => void;
 }
+
+/** A request, with how much more memory it takes than it came in. */
+interface ReadCall {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly facts: CallFacts;
+  readonly bytes: number;
+}
+
+/** Reads a request. Rejects where that is not clear. */
+async function readCall({ method, below, request, bytes }: Arrived): Promise<ReadCall> {
+  const text = await decoded(bytes, request.headers["content-encoding"]);
+  const values = valuesIn(text);
+  if (values > MAX_VALUES) throw new Error(`the request has more than ${MAX_VALUES} values`);
+  const body = objectIn(text);
+  const named = method.dialect.read(body, method.path.exec(below)?.[1] ?? "");
+  const facts = { ...named, isStreamed: named.isStreamed || below.endsWith(STREAM) };
+  return { body, facts, bytes: text.length + values * BYTES_PER_VALUE };
+}
+
+/** How many values a JSON text has at most. */
+function valuesIn(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === COMMA || code === OPEN_BRACKET || code === OPEN_BRACE) count += 1;
+  }
+  return count;
+}
+
+const [COMMA, OPEN_BRACKET, OPEN_BRACE] = [0x2c, 0x5b, 0x7b];
 
 /** Answers for the provider, in its dialect. */
 function refuseWith(
@@ -254,9 +332,15 @@ function tokenIn(headers: IncomingHttpHeaders, query: string | undefined): strin
   return String(shown.find((one) => typeof one === "string" && one.startsWith(TOKEN_MARK)) ?? "");
 }
 
-/** A query for the provider: without a key, and otherwise as it came. */
-function withoutKey(query: string | undefined): string {
-  const kept = (query ?? "").split("&").filter((part) => part !== "" && !/^key(?:=|$)/.test(part));
+/** The parameters by which providers take keys. */
+const KEY_PARAMETERS: ReadonlySet<string> = new Set(["key", "access_token", "oauth_token"]);
+
+/** A query for the provider: without keys, and otherwise as it came. */
+function withoutKeys(query: string | undefined): string {
+  const kept = (query ?? "").split("&").filter((part) => {
+    const [name = ""] = new URLSearchParams(part).keys();
+    return name !== "" && !KEY_PARAMETERS.has(name.toLowerCase());
+  });
   return kept.length === 0 ? "" : `?${kept.join("&")}`;
 }
 

@@ -50,6 +50,12 @@ export class PriceList {
     return this.#models.get(model) ?? this.#models.get(model.replace(VERSION, ""));
   }
 
+  /** What a call is counted as that one of some models answers: as one of the dearest of them. */
+  dearest(models: readonly string[], counts: TokenCounts): number | undefined {
+    const costs = models.map((model) => this.cost(model, counts));
+    return costs.includes(undefined) ? undefined : Math.max(...costs.map((cost = 0) => cost));
+  }
+
   /** What a call of a model is counted as in dollars; `undefined` where nothing says what it costs. */
   cost(model: string, counts: TokenCounts): number | undefined {
     const price = this.priceOf(model) ?? this.#unknown;

@@ -145,6 +145,37 @@ describe.each(DIALECTS)("$name", ({ provider, path, header, body }) => {
     },
   );
 
+  test("is cut off in the middle when a budget is used up, with an error, also where it is a list", async () => {
+    const closed = Promise.withResolvers<void>();
+    const isList = provider === "gemini";
+    const address = await serve((_, response) => {
+      response.writeHead(200, { "content-type": isList ? "application/json" : "text/event-stream" });
+      if (isList) response.write("[");
+      const text = "x".repeat(40);
+      const written = {
+        ...{ type: "content_block_delta", delta: path.includes("responses") ? text : { text } },
+        ...{ choices: [{ delta: { content: text } }], candidates: [{ content: { parts: [{ text }] } }] },
+      };
+      const timer = setInterval(
+        () => response.write(isList ? `${JSON.stringify(written)},\n` : sseText({ json: written })),
+        1,
+      );
+      response.once("close", () => {
+        clearInterval(timer);
+        closed.resolve();
+      });
+    });
+    const { lease, settled } = await openGateway(address, { room: 200 });
+    const below = path.replace("?alt=sse", "");
+    const response = await post(`${lease.url}/${provider}${below}`, header, lease.token, body);
+    const text = await response.text();
+    await closed.promise;
+    expect(text).toContain("a budget is used up");
+    expect(settled).toMatchObject([{ outcome: "cut", usage: { estimated: true } }]);
+    expect(settled[0]?.spent.tokens).toBeGreaterThan(200);
+    expect(settled[0]?.spent.tokens).toBeLessThan(200 + 100);
+  });
+
   test("estimates what a stream used that broke off, and says so", async () => {
     const address = await serve((_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
@@ -262,6 +293,54 @@ describe("a token", () => {
   });
 });
 
+test("a response under way ends with the token, so that no other process that has it reads on", async () => {
+  const closed = Promise.withResolvers<void>();
+  const address = await serve((_, response) => {
+    response.once("close", () => closed.resolve());
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(sseText({ json: { type: "content_block_delta", delta: { text: "some words" } } }));
+  });
+  const opened = await openGateway(address);
+  const response = await ask(opened);
+  await response.body?.getReader().read();
+  opened.lease.revoke();
+  await closed.promise;
+  await expect.poll(() => opened.settled).toMatchObject([{ outcome: "cancelled" }]);
+});
+
+describe("what calls take of the memory is bounded", () => {
+  test("also where a small body takes much of it, and others still have room", async () => {
+    await using model = await ScriptedModel.listen({ script: () => reply() });
+    const { gateway, lease } = await openGateway(model.endpoint.url);
+    const decided = Promise.withResolvers<Admission>();
+    let waiting = 0;
+    const admit = () => {
+      waiting += 1;
+      return decided.promise;
+    };
+    const greedy = await gateway.lease(PROVIDERS, { admit });
+    const packed = gzipSync(`{"model":"m","messages":[${"0,".repeat(1_400_000)}0]}`);
+    const send = () =>
+      fetch(`${greedy.url}/anthropic/v1/messages`, {
+        ...{ method: "POST", body: packed },
+        headers: { "x-api-key": greedy.token, "content-encoding": "gzip" },
+      });
+    const held = [send(), send()];
+    await expect.poll(() => waiting).toBe(2);
+    expect((await send()).status).toBe(503);
+    expect((await ask({ lease })).status).toBe(200);
+    decided.resolve({ refused: "that is all" });
+    for (const { status } of await Promise.all(held)) expect(status).toBe(403);
+    expect(waiting).toBe(2);
+  });
+
+  test("and where a body has millions of values", async () => {
+    const { lease, calls } = await openGateway("http://127.0.0.1:9");
+    const response = await ask({ lease }, `{"model":"m","messages":[${"[],".repeat(1_000_000)}0]}`);
+    expect([response.status, calls]).toEqual([400, []]);
+  });
+});
+
 describe("a request is refused before anything leaves", () => {
   const cases: [string, (url: string, token: string) => Promise<Response>, number][] = [
     [
@@ -303,6 +382,21 @@ describe("a request is refused before anything leaves", () => {
       "of another HTTP method",
       (url, token) => fetch(`${url}/anthropic/v1/messages`, { headers: { "x-api-key": token } }),
       404,
+    ],
+    [
+      "with a member in two spellings, of which some servers take the last",
+      (url, token) =>
+        post(`${url}/openai/v1/chat/completions`, "x-api-key", token, '{"model":"a","Model":"b"}'),
+      400,
+    ],
+    [
+      "in another encoding than UTF-8",
+      (url, token) =>
+        fetch(`${url}/anthropic/v1/messages`, {
+          ...{ method: "POST", body: Buffer.from('{"model":"a"}', "utf16le") },
+          headers: { "x-api-key": token, "content-type": "application/json; charset=utf-16" },
+        }),
+      400,
     ],
     [
       "that is packed in an unknown way",
@@ -358,11 +452,13 @@ describe("a request is refused before anything leaves", () => {
 describe("a provider", () => {
   test("is sent the body as it came, also packed, and the headers but for those about the connection", async () => {
     const seen: http.IncomingHttpHeaders[] = [];
+    const asked: unknown[] = [];
     const bodies: Buffer[] = [];
     const server = await LoopbackServer.listen();
     onTestFinished(() => server.close());
     server.serve(async (request, response) => {
       seen.push(request.headers);
+      asked.push([request.method, request.url]);
       bodies.push(Buffer.concat(await request.toArray()));
       response.end("{}");
     });
@@ -373,9 +469,13 @@ describe("a provider", () => {
       "content-encoding": "gzip",
       "anthropic-version": "2023-06-01",
       cookie: "a=b",
+      "content-type": "application/json; charset=utf-7",
+      "x-http-method-override": "GET",
     };
-    await fetch(`${lease.url}/anthropic/v1/messages`, { method: "POST", headers, body: packed });
+    const query = "?beta=true&%6Bey=own&Access_Token=own";
+    await fetch(`${lease.url}/anthropic/v1/messages${query}`, { method: "POST", headers, body: packed });
     expect(bodies).toEqual([packed]);
+    expect(asked).toEqual([["POST", "/v1/messages?beta=true"]]);
     expect(calls).toMatchObject([{ model: "m" }]);
     expect(seen).toMatchObject([
       {
@@ -383,10 +483,12 @@ describe("a provider", () => {
         "content-encoding": "gzip",
         "anthropic-version": "2023-06-01",
         "accept-encoding": "identity",
+        "content-type": "application/json",
       },
     ]);
     expect(JSON.stringify(seen)).not.toContain(lease.token);
     expect(seen[0]).not.toHaveProperty("cookie");
+    expect(seen[0]).not.toHaveProperty("x-http-method-override");
   });
 
   test.each([400, 401, 429, 500, 529])(
@@ -442,6 +544,29 @@ describe("a provider", () => {
     expect(await (await ask(opened)).text()).toBe("{}");
     expect(opened.settled).toMatchObject([{ usage: { output: 7, estimated: true } }]);
   });
+
+  test("that was at a response which is not streamed when the connection broke is paid for its time", async () => {
+    const address = await serve((request) => void setTimeout(() => request.socket.destroy(), 150));
+    const opened = await openGateway(address);
+    expect((await ask(opened, { ...MESSAGES.body, stream: false })).status).toBe(502);
+    expect((await ask(opened)).status).toBe(502);
+    expect(opened.settled).toMatchObject([
+      { outcome: "broken", usage: { output: 7, estimated: true } },
+      { outcome: "broken", usage: { output: 0, estimated: true } },
+    ]);
+  });
+
+  test.each(["application/x-protobuf", "text/javascript"])(
+    "that answers with %s, which cannot be counted, is paid for the longest response",
+    async (type) => {
+      const address = await serve(
+        (_, response) => void response.setHeader("content-type", type).end("read({});"),
+      );
+      const opened = await openGateway(address);
+      expect(await (await ask(opened)).text()).toBe("read({});");
+      expect(opened.settled).toMatchObject([{ usage: { output: 7, estimated: true } }]);
+    },
+  );
 
   test("sees that the agent hung up, and what was said until then is counted", async () => {
     const closed = Promise.withResolvers<void>();

@@ -199,6 +199,18 @@ describe("rules speak of", () => {
       { tools: [{ name: "Bash" }] },
       { tools: [{ name: "Read" }] },
     ],
+    [
+      "the models that may answer in its place",
+      `{ arguments: { other_models: '*"opus*' } }`,
+      { fallbacks: [{ model: "opus-4" }] },
+      { fallbacks: [{ model: "haiku" }] },
+    ],
+    [
+      "what the provider keeps",
+      `{ arguments: { stored: '*"msg_*' } }`,
+      { thread: { type: "continue", previous_message_id: "msg_1" } },
+      { thread: { type: "create" } },
+    ],
     ["the host", "{ event: pre_prompt, hosts: { any: 127.0.0.1 } }", {}, undefined],
     [
       "secrets in what is sent",
@@ -357,6 +369,27 @@ describe("a budget", () => {
     expect(tokens).toBeLessThanOrEqual(1_000 + 120);
     expect(rounds[0]).toBeGreaterThan(1);
     expect(rounds.at(-1)).toBe(0);
+  });
+
+  test("of tokens holds for long inputs at once, also of one word and of other scripts", async () => {
+    for (const content of ["a,b;".repeat(10_000), "漢字".repeat(5_000)]) {
+      const server = await LoopbackServer.listen();
+      onTestFinished(() => server.close());
+      server.serve((request, response) => {
+        request.resume();
+        const json = { type: "message", usage: { input_tokens: 10_000, output_tokens: 1 } };
+        setTimeout(() => response.setHeader("content-type", "application/json").end(JSON.stringify(json)), 5);
+      });
+      const limit = "{ name: few, per: session, within: 1h, tokens: 50000 }";
+      const metered = await openMetered(rules("", limit), server.url);
+      const messages = [{ role: "user", content }];
+      await Promise.all(
+        Array.from({ length: 40 }, async () => (await metered.ask({ messages })).arrayBuffer()),
+      );
+      const { tokens = 0 } = await metered.used();
+      expect(tokens).toBeGreaterThanOrEqual(50_000);
+      expect(tokens).toBeLessThanOrEqual(50_000 + 10_001);
+    }
   });
 
   test("in money is charged by the price of the model, and refuses the next call", async () => {

@@ -25,8 +25,8 @@ export interface ModelCallPoint {
 
 /** The name of calls to models in rules and records. */
 const MODEL_CALL = "model/call";
-/** The most tools whose names are recorded, and the longest of these names. */
-const MOST_TOOLS = 500;
+/** The most names of one kind that are recorded, and the longest of these names. */
+const MOST_NAMES = 500;
 const LONGEST_NAME = 128;
 
 /** A session whose calls to models pass the gateway. */
@@ -93,7 +93,8 @@ const NOTHING: Spending = { tokens: 0, cost: 0 };
 /** The control point of a call: what rules can speak of, and nothing of what is said in it. */
 function pointOf({ context }: MeteredSession, call: ModelCall, tokens_used: number): ModelCallPoint {
   const { provider, model, url, method, estimatedInput, maxOutput, isPriced, body, reserves } = call;
-  const tools = call.tools.slice(0, MOST_TOOLS).map(nameOf);
+  const tools = namesIn(call.tools);
+  const [other_models, stored] = [namesIn(call.otherModels), namesIn(call.stored)];
   const secrets = holdsSecret(context.harness.redact, body);
   const tokens = { estimated_tokens: estimatedInput, max_tokens: maxOutput };
   return {
@@ -102,6 +103,8 @@ function pointOf({ context }: MeteredSession, call: ModelCall, tokens_used: numb
       tool_name: MODEL_CALL,
       arguments: {
         ...{ provider, model: nameOf(model), method, url, tools, secrets },
+        ...(other_models.length > 0 && { other_models }),
+        ...(stored.length > 0 && { stored }),
         ...{ ...tokens, priced: isPriced },
       },
       tokens_used,
@@ -166,6 +169,10 @@ async function settle(
   const known = reserves.unpriced === undefined ? spent : { tokens: spent.tokens };
   const called = { provider, model: nameOf(model), method, usage: { ...usage, ...known } };
   recordIn(session, [{ ...draft, payload: { ...draft.payload, ...called } }]);
+}
+
+function namesIn(texts: readonly string[]): readonly string[] {
+  return texts.slice(0, MOST_NAMES).map(nameOf);
 }
 
 function nameOf(text: string): string {

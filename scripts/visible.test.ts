@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { printableLine } from "../packages/cli/src/printable.ts";
-import { visible, visibleLine } from "../packages/inspector/src/design/visible.ts";
+import { printableLine } from "../packages/cli/src/output.ts";
+import { visible, visibleLine } from "../packages/inspector/src/design/format.ts";
 import { visibleJson } from "../packages/kit/src/hidden.ts";
 
 /** Every code point, halves of surrogate pairs included. */

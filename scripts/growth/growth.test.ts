@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { detectIntent } from "../../packages/agent/src/advisor/intent.ts";
 import { DemoModel } from "../../packages/agent/src/models/demo-model.ts";
 import { stringifySorted } from "../../packages/ahp/src/json/stringify.ts";
-import { printable } from "../../packages/cli/src/printable.ts";
+import { printable } from "../../packages/cli/src/output.ts";
 import { readMarkdown } from "../../packages/graph/src/declaration/markdown.ts";
 import { expandText } from "../../packages/graph/src/view/expand.ts";
 import { defused, mentionsIn } from "../../packages/host/src/governor/mentions.ts";

@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { Memory } from "@reins/bridge";
 import { type Clock, systemClock } from "@reins/kit";
 import { Advisor } from "./advisor/advisor.ts";
-import type { ControlPort } from "./control/control-port.ts";
+import type { DecisionEvents, DecisionEventType, ReportEvents, ReportEventType } from "./control/events.ts";
+import type { TokenUsage } from "./history/entry.ts";
 import { type SessionStore, VolatileSessionStore } from "./history/session-store.ts";
 import { type Models, modelsFrom } from "./models/models.ts";
 import type { HostServices } from "./tools/host-services.ts";
@@ -62,4 +63,38 @@ export function dependenciesFrom({ limits, toolSearch, ...given }: NativeAgentOp
     toolSearch: { ...TOOL_SEARCH_DEFAULTS, ...toolSearch },
     limits: { ...TURN_LIMITS, ...limits },
   };
+}
+
+/** Context of a control event. */
+export interface ControlCall {
+  /** The agent's id of the session; absent for events of all sessions. */
+  readonly sessionId?: string;
+  /** Aborts when the decision is no longer needed. */
+  readonly signal: AbortSignal;
+}
+
+/** What a model request used: all its tokens, what they cost where the price is known, and the tokens by kind. */
+export interface ChargedUsage {
+  readonly tokens: number;
+  readonly cost?: number;
+  readonly kinds?: TokenUsage;
+}
+
+/**
+ * Decides control events that only the agent can see, in AHP's terms. The agent obeys: a blocked step is not done, a
+ * modified one is done as modified, and a missing decision blocks.
+ */
+export interface ControlPort {
+  ask<Type extends DecisionEventType>(
+    type: Type,
+    payload: DecisionEvents[Type]["payload"],
+    call: ControlCall,
+  ): Promise<DecisionEvents[Type]["decision"]>;
+  report<Type extends ReportEventType>(
+    type: Type,
+    payload: ReportEvents[Type],
+    call?: Pick<ControlCall, "sessionId">,
+  ): void;
+  /** Charges the tokens of a model request to limits, before the next request is decided. */
+  charge(usage: ChargedUsage, call: Pick<ControlCall, "sessionId">): Promise<void>;
 }

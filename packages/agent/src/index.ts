@@ -1,6 +1,5 @@
 export { Advisor, type AdvisorOptions } from "./advisor/advisor.ts";
-export type { NativeAgentOptions } from "./agent-dependencies.ts";
-export type { ChargedUsage, ControlCall, ControlPort } from "./control/control-port.ts";
+export type { ChargedUsage, ControlCall, ControlPort, NativeAgentOptions } from "./agent-dependencies.ts";
 export type { DecisionEvents, DecisionEventType, ReportEvents, ReportEventType } from "./control/events.ts";
 export { Roots } from "./files/roots.ts";
 export type { OpenedFile } from "./files/workspace-files.ts";

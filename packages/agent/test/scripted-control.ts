@@ -1,5 +1,5 @@
 import { Advisor } from "../src/advisor/advisor.ts";
-import type { ControlCall, ControlPort } from "../src/control/control-port.ts";
+import type { ControlCall, ControlPort } from "../src/agent-dependencies.ts";
 import type { DecisionEvents, DecisionEventType } from "../src/control/events.ts";
 
 type Decide = {

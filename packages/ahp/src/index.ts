@@ -142,6 +142,7 @@ export {
   type Token,
   upgradeCredential,
 } from "./transport/auth.ts";
+export { listening, type Served } from "./transport/connection.ts";
 export {
   hangUp,
   type RefusalBody,
@@ -157,7 +158,6 @@ export {
   serveHttp,
 } from "./transport/http/serve.ts";
 export type { Limits } from "./transport/limits.ts";
-export { listening, type Served } from "./transport/listening.ts";
 export { type OpenOptions, openTransport, type Transport } from "./transport/open.ts";
 export { type StdioOptions, serveStdio } from "./transport/stdio.ts";
 export { listenOnSocket, serveUnix, type UnixOptions } from "./transport/unix.ts";

@@ -1,10 +1,28 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { Moment, named, OperatorTenant, PathName, Start } from "./schema.ts";
-import { PrincipalKind } from "./self.ts";
 
 const names = z.array(z.string()).max(200);
 const name = z.string().min(1).max(128);
+
+/** What a principal is. */
+const PrincipalKind = z.enum(["user", "service", "agent"]);
+
+/** The principal behind the request's token. */
+export const Self = named(
+  "Self",
+  z.looseObject({
+    id: z.string().describe("the public id of the token, or local"),
+    kind: PrincipalKind,
+    user: z.string(),
+    tenant: z.string(),
+    roles: z.array(z.string()),
+    scopes: z.array(z.string()),
+    is_admin: z.boolean(),
+    workspace: z.string().optional().describe("the folder of sessions that name none"),
+  }),
+);
+export type Self = z.infer<typeof Self>;
 
 /** A tenant. */
 const Tenant = named("Tenant", z.looseObject({ id: z.string(), created: Moment }));
@@ -227,5 +245,17 @@ export const identityOperations = {
     query,
     answer: EndedSessions,
     problems: ["not_found"],
+  }),
+} as const;
+
+/** Operations of a principal on itself. */
+export const selfOperations = {
+  getSelf: operation({
+    id: "get_self",
+    method: "GET",
+    path: "/v1/whoami",
+    summary: "Returns the identity and the permissions of the caller.",
+    audience: "principal",
+    answer: Self,
   }),
 } as const;

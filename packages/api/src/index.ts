@@ -45,7 +45,7 @@ export {
 } from "./approvals.ts";
 export { FileEntry, FileStat, fileOperations } from "./files.ts";
 export { haakOperations } from "./haak.ts";
-export { identityOperations, Token, User } from "./identity.ts";
+export { identityOperations, Self, selfOperations, Token, User } from "./identity.ts";
 export { KillReport, KillRequest, killOperations } from "./kill.ts";
 export {
   EntryPage,
@@ -107,7 +107,6 @@ export {
   StartRun,
 } from "./runs.ts";
 export { commandOperations, configOperations, sandboxAcpOperations } from "./sandbox-agent.ts";
-export { Self, selfOperations } from "./self.ts";
 export { Session, SessionPage, sessionOperations } from "./sessions.ts";
 export {
   type SkillDetails,

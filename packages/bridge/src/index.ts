@@ -33,7 +33,6 @@ export {
   searchTools,
   type ToolSearchOptions,
 } from "./search/tool-search.ts";
-export { cardText, SkillActivation, type SkillUpdate, scopeTools } from "./skills/activation.ts";
 export type { Bundle } from "./skills/bundle.ts";
 export { type LayerOrder, SkillCatalogue } from "./skills/catalogue.ts";
 export {
@@ -45,7 +44,15 @@ export {
   type SkillRoot,
 } from "./skills/discover.ts";
 export { type HostRequest, HostSkills } from "./skills/host-skills.ts";
-export { MATCH_DEFAULTS, type MatchSettings, matchSkills } from "./skills/match.ts";
+export {
+  cardText,
+  MATCH_DEFAULTS,
+  type MatchSettings,
+  matchSkills,
+  SkillActivation,
+  type SkillUpdate,
+  scopeTools,
+} from "./skills/match.ts";
 export { type MatchQuery, rankSkills, type SkillMatch } from "./skills/rank.ts";
 export {
   checkSignature,

@@ -8,8 +8,7 @@ import { change, openSqlite } from "@reins/store";
 import { type Principal, Vault } from "@reins/supervisor";
 import { expect, onTestFinished, test } from "vitest";
 import { newSessionRecord } from "../src/sessions/new-session.ts";
-import { openServers, sealServers } from "../src/sessions/sealed-servers.ts";
-import { renewSessionSeals } from "../src/sessions/sessions.ts";
+import { openServers, renewSessionSeals, sealServers } from "../src/sessions/sessions.ts";
 import { sessionTables } from "../src/sessions/tables.ts";
 import { openPuppet, openPuppetIn } from "./fixtures/puppet.ts";
 

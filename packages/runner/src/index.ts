@@ -1,6 +1,6 @@
 export { ProcessError, SandboxError } from "./errors.ts";
 export { PrivateHome } from "./home/private-home.ts";
-export { KillJournal, killJournalIn, type UnrecordedKill } from "./kill/journal.ts";
+export { KillJournal, KillOrder, KillReport, killJournalIn, type UnrecordedKill } from "./kill/journal.ts";
 export {
   type Killed,
   KillSwitch,
@@ -8,7 +8,6 @@ export {
   ProcessRegistry,
   type ProcessRoot,
 } from "./kill/kill-switch.ts";
-export { KillOrder, KillReport } from "./kill/order.ts";
 export {
   AgentProcess,
   KeptOutput,

@@ -10,7 +10,13 @@ export type {
   Trust,
 } from "@reins/policy";
 export { realFiles, repositoryPrograms } from "@reins/policy";
-export { type SupervisorParts, supervisorHandlers } from "./ahp/handlers.ts";
+export {
+  lifecycleDraft,
+  resultDraft,
+  type SupervisorParts,
+  supervisorHandlers,
+  UNGATED,
+} from "./ahp/handlers.ts";
 export type { FamilyAnswers, FamilyAsker, HookEvent, HookPort, PromptStep } from "./ahp/subject.ts";
 export {
   type Answerer,
@@ -80,7 +86,6 @@ export { limitTables, type Usage } from "./limits/tables.ts";
 export { type NamedPolicyFiles, policyFiles, writeFirstFiles } from "./policies/policy-files.ts";
 export { PolicyKeeper, type PolicyKeeperOptions, type PolicyStatus } from "./policies/policy-keeper.ts";
 export { RosterFile, type RosterFileOptions } from "./policies/roster-file.ts";
-export { lifecycleDraft, resultDraft, UNGATED } from "./record/outcomes.ts";
 export { sessionKey } from "./record/record.ts";
 export { scrubbed, Vault, VaultError, type VaultErrorCode } from "./record/vault.ts";
 export type { RedactingStream } from "./redaction/redacting-stream.ts";

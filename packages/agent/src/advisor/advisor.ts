@@ -1,7 +1,7 @@
 import { availableParallelism, loadavg } from "node:os";
 import { itemSearch, type Memory } from "@reins/bridge";
 import { type Clock, LruCache, systemClock } from "@reins/kit";
-import type { ControlCall, ControlPort } from "../control/control-port.ts";
+import type { ControlCall, ControlPort } from "../agent-dependencies.ts";
 import type { DecisionEvents, DecisionEventType, PlanningStrategy } from "../control/events.ts";
 import type { MayRead } from "../files/workspace-files.ts";
 import { detectIntent, IMPLIED } from "./intent.ts";

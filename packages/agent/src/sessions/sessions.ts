@@ -1,9 +1,8 @@
 import { CODE, type JsonObject, type Peer, RpcError } from "@reins/acp";
 import { HostTools } from "@reins/bridge";
 import { type Clock, KeyedQueue } from "@reins/kit";
-import type { AgentDependencies } from "../agent-dependencies.ts";
+import type { AgentDependencies, ControlPort } from "../agent-dependencies.ts";
 import { compact, isHalfFull } from "../compaction/compact.ts";
-import type { ControlPort } from "../control/control-port.ts";
 import type { UserPart } from "../history/entry.ts";
 import type { SessionHeader, StoredSession } from "../history/session-store.ts";
 import { type ToolView, toolView } from "../tools/tool.ts";

@@ -1,6 +1,6 @@
 import { lstat, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { Memory } from "@reins/bridge";
+import { type Memory, SkillError } from "@reins/bridge";
 import { errorCode } from "@reins/kit";
 import { z } from "zod";
 import { FileError, type Roots } from "../files/roots.ts";
@@ -11,7 +11,6 @@ import { fetchPage } from "./fetch-page.ts";
 import type { EntryChange, HostServices } from "./host-services.ts";
 import { postBoard, readBoard, readMailbox, remember, sendMessage } from "./host-tools.ts";
 import { listFiles } from "./list-files.ts";
-import { loadSkill } from "./load-skill.ts";
 import { readFile } from "./read-file.ts";
 import { runCommand } from "./run-command.ts";
 import { search } from "./search.ts";
@@ -189,4 +188,39 @@ export const updatePlan = defineTool({
   }),
   title: () => "Update the plan",
   perform: async ({ entries }) => ({ text: "Shown.", plan: entries }),
+});
+
+/** Shows the instructions of a skill, and puts it to use. */
+export const loadSkill = defineTool({
+  name: "load_skill",
+  description:
+    "Loads the instructions of a skill by its name, or a file that they refer to. Call it before you begin work that one of the listed skills is for.",
+  kind: "read",
+  isReadOnly: true,
+  isRuntime: true,
+  arguments: z.strictObject({
+    name: z.string().min(1).max(200).describe("The skill, as it is listed"),
+    arguments: z
+      .string()
+      .max(4_096)
+      .optional()
+      .describe("What the skill is to work on, where it takes arguments"),
+    file: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .optional()
+      .describe("A file of the skill to read instead, as the loaded instructions list it"),
+  }),
+  title: ({ name, file }) =>
+    file === undefined ? `Load the skill ${name}` : `Read ${file} of the skill ${name}`,
+  async perform({ name, arguments: given, file }, { loadSkill: load }) {
+    if (!load) throw new ToolError("failed", "there are no skills here");
+    try {
+      return { text: await load(name, { arguments: given, file }) };
+    } catch (error) {
+      if (error instanceof SkillError) throw new ToolError("failed", error.message, { cause: error });
+      throw error;
+    }
+  },
 });

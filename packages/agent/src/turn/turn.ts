@@ -1,6 +1,6 @@
 import { dirname, isAbsolute } from "node:path";
 import { type Clock, type KeyedQueue, sleep } from "@reins/kit";
-import type { ControlPort } from "../control/control-port.ts";
+import type { ControlPort } from "../agent-dependencies.ts";
 import type { DecisionEvents, DecisionEventType, ReportEvents, ReportEventType } from "../control/events.ts";
 import {
   type HistoryEntry,

@@ -5,9 +5,9 @@ import { errorMessage } from "@reins/kit";
 import type { Dial } from "../client/stream-transport.ts";
 import { AhpError } from "../errors.ts";
 import type { AhpServer } from "../server/server.ts";
+import type { Served } from "./connection.ts";
 import { InFlight, type Limits, settleLimits } from "./limits.ts";
 import { lineWire, serveLines } from "./lines.ts";
-import type { Served } from "./listening.ts";
 
 /** The streams to serve, and the limits. */
 export interface StdioOptions {

@@ -6,10 +6,9 @@ import { errorMessage } from "@reins/kit";
 import type { Dial } from "../client/stream-transport.ts";
 import { AhpError } from "../errors.ts";
 import type { AhpServer } from "../server/server.ts";
-import { drain } from "./connection.ts";
+import { drain, listening, type Served } from "./connection.ts";
 import { InFlight, type Limits, settleLimits } from "./limits.ts";
 import { type LineConnection, lineWire, serveLines } from "./lines.ts";
-import { listening, type Served } from "./listening.ts";
 
 /** The path of the socket, and the limits. */
 export interface UnixOptions {

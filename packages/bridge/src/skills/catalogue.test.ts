@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { skillWith } from "../../test/skills.ts";
-import { cardText } from "./activation.ts";
 import { SkillCatalogue } from "./catalogue.ts";
+import { cardText } from "./match.ts";
 import { SKILL_LAYERS } from "./skill.ts";
 
 const inLayers = SKILL_LAYERS.toReversed().map((layer) => skillWith({ id: "deploy", layer, origin: layer }));

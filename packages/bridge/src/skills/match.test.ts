@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { skillWith } from "../../test/skills.ts";
-import { MATCH_DEFAULTS, type MatchSettings, matchSkills } from "./match.ts";
+import { MATCH_DEFAULTS, type MatchSettings, matchSkills, SkillActivation } from "./match.ts";
 
 const ship = skillWith({
   id: "ship",
@@ -150,5 +150,36 @@ describe("skill/match", () => {
     const odd = await matched([], { strategy: "magic" });
     expect(odd.host).not.toHaveBeenCalled();
     expect(odd.warnings).toEqual([{ source: "agent.skill_match", message: "the strategy magic is unknown" }]);
+  });
+});
+
+const shipping = { skill: skillWith({ id: "ship", allowedTools: ["run_command"] }), reason: "words: ship" };
+const reviewing = { skill: skillWith({ id: "review" }), reason: "host match" };
+
+describe("the skills in use", () => {
+  it("change with the seed's updates: deactivated first, then activated, then scoped", () => {
+    const skills = new SkillActivation();
+    expect(skills.change([shipping], 0)).toEqual([
+      { sessionUpdate: "skill_activated", skillName: "ship", iteration: 0, reason: "words: ship" },
+      { sessionUpdate: "skill_scope_tools", skillName: "ship", allowedTools: ["run_command"] },
+    ]);
+    expect(skills.change([shipping], 1)).toEqual([]);
+    expect(skills.change([reviewing], 2)).toEqual([
+      { sessionUpdate: "skill_deactivated", skillName: "ship", iteration: 2 },
+      { sessionUpdate: "skill_activated", skillName: "review", iteration: 2, reason: "host match" },
+    ]);
+    expect(skills.active.map(({ id }) => id)).toEqual(["review"]);
+    expect(skills.change([], 3)).toEqual([
+      { sessionUpdate: "skill_deactivated", skillName: "review", iteration: 3 },
+    ]);
+    expect(skills.active).toEqual([]);
+  });
+
+  it("can be added to, once each", () => {
+    const skills = new SkillActivation();
+    skills.change([reviewing], 0);
+    expect(skills.add(shipping, 1)).toHaveLength(2);
+    expect(skills.add(shipping, 2)).toEqual([]);
+    expect(skills.active).toHaveLength(2);
   });
 });

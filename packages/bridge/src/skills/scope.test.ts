@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { scopeTools } from "./activation.ts";
+import { scopeTools } from "./match.ts";
 
 const tools = [
   { name: "read_file" },

@@ -19,9 +19,9 @@ import { EXIT } from "../errors.ts";
 import { wholeNumber } from "../flags.ts";
 import { openHome, socketIn } from "../home.ts";
 import { agentError } from "../hosting/agent-error.ts";
+import { openAgent, requireInstalled } from "../hosting/home-agents.ts";
 import { version } from "../installation.ts";
-import { table } from "../printable.ts";
-import { openAgent, requireInstalled } from "./agents/home-agent.ts";
+import { table } from "../output.ts";
 
 const AGENT = [
   "<agent>",

@@ -2,7 +2,7 @@ import { text as readAll } from "node:stream/consumers";
 import { PROVIDERS, ProviderKeyError, ProviderKeys } from "@reins/gateway";
 import { command, group, HOME } from "../command.ts";
 import { CliError, EXIT } from "../errors.ts";
-import { table } from "../printable.ts";
+import { table } from "../output.ts";
 
 const PROVIDER = ["<provider>", "the provider", { choices: PROVIDERS }] as const;
 const JSON_FLAG = ["--json", "print the result as JSON"] as const;

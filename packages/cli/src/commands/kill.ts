@@ -10,7 +10,7 @@ import { command } from "../command.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { operatorSocketIn } from "../home.ts";
-import { counted, printableLine } from "../printable.ts";
+import { counted, printableLine } from "../output.ts";
 
 /** Ends what agents run. */
 export const killCommand = command({

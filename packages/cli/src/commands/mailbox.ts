@@ -1,10 +1,10 @@
 import { boardOperations, type MailMessage, mailboxOperations } from "@reins/api";
-import { idByPrefix } from "../client/id-prefix.ts";
+import { idByPrefix } from "../client/api-client.ts";
 import { operationCommand } from "../client/operation-command.ts";
 import { group } from "../command.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { readText } from "../flags.ts";
-import { printable, printableLine, screenWidth, table } from "../printable.ts";
+import { printable, printableLine, screenWidth, table } from "../output.ts";
 
 const ID_FORMAT = { what: "message", mark: "", length: 64, list: "reins mailbox list" } as const;
 const SHOWN_ID = 12;

@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { type MemoryFact, memoryOperations } from "@reins/api";
-import { idByPrefix } from "../client/id-prefix.ts";
+import { idByPrefix } from "../client/api-client.ts";
 import { operationCommand } from "../client/operation-command.ts";
 import { group } from "../command.ts";
 import { readText } from "../flags.ts";
-import { printableLine, screenWidth, table } from "../printable.ts";
+import { printableLine, screenWidth, table } from "../output.ts";
 
 const ID_FORMAT = { what: "fact", mark: "", length: 36, list: "reins memory list" } as const;
 const SHOWN_ID = 8;

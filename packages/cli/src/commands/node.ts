@@ -3,7 +3,7 @@ import { nodeOperations, type ShownNode } from "@reins/api";
 import { operationCommand } from "../client/operation-command.ts";
 import { group } from "../command.ts";
 import { EXIT } from "../errors.ts";
-import { counted, printableLine, screenWidth, table } from "../printable.ts";
+import { counted, printableLine, screenWidth, table } from "../output.ts";
 
 const NAME = ["<name>", "the node's name"] as const;
 const ADVICE = { not_found: "To see the nodes: reins node list" } as const;

@@ -3,7 +3,7 @@ import { CLIENT, CLIENT_CODES, withClient } from "../client/connect.ts";
 import { command } from "../command.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { print } from "../output.ts";
-import { openInBrowser } from "../serving/browser.ts";
+import { openInBrowser } from "../serving/address.ts";
 
 /** Logs a browser in at the page. */
 export const openCommand = command({

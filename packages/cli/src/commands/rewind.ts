@@ -1,10 +1,9 @@
 import { type RewindReport, type RewindTurns, rewindOperations, sessionOperations } from "@reins/api";
-import type { ApiClient } from "../client/api-client.ts";
+import { type ApiClient, idByPrefix } from "../client/api-client.ts";
 import { CLIENT, CLIENT_CODES, CLIENT_HELP, withClient } from "../client/connect.ts";
-import { idByPrefix } from "../client/id-prefix.ts";
 import { command } from "../command.ts";
 import { CliError, EXIT } from "../errors.ts";
-import { counted, printableLine, screenWidth, table } from "../printable.ts";
+import { counted, printableLine, screenWidth, table } from "../output.ts";
 
 const ID_LENGTH = 64;
 const PAGE = 500;

@@ -1,7 +1,7 @@
 import { type RosterAgent, rosterOperations } from "@reins/api";
 import { operationCommand } from "../client/operation-command.ts";
 import { group } from "../command.ts";
-import { printableLine, screenWidth, table } from "../printable.ts";
+import { printableLine, screenWidth, table } from "../output.ts";
 
 const STATES = ["live", "idle", "dead"] as const;
 const ADVICE = {

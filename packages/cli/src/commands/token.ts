@@ -1,10 +1,9 @@
 import { identityOperations, type Token } from "@reins/api";
-import { idByPrefix } from "../client/id-prefix.ts";
+import { idByPrefix } from "../client/api-client.ts";
 import { operationCommand } from "../client/operation-command.ts";
 import { group } from "../command.ts";
 import { nameList } from "../flags.ts";
-import { noticeOnStderr } from "../output.ts";
-import { printableLine, screenWidth, table } from "../printable.ts";
+import { noticeOnStderr, printableLine, screenWidth, table } from "../output.ts";
 import { readFutureTime, shortDuration } from "../time.ts";
 
 const ID_FORMAT = { what: "token", mark: "tok_", length: 20, list: "reins token list --all" } as const;

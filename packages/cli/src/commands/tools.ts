@@ -3,7 +3,7 @@ import type { ApiClient } from "../client/api-client.ts";
 import { operationCommand } from "../client/operation-command.ts";
 import { group } from "../command.ts";
 import { CliError } from "../errors.ts";
-import { printableLine, screenWidth, table } from "../printable.ts";
+import { printableLine, screenWidth, table } from "../output.ts";
 
 const LATEST = "latest";
 const SESSION = [

@@ -2,7 +2,7 @@ import { identityOperations, type User } from "@reins/api";
 import { operationCommand } from "../client/operation-command.ts";
 import { group } from "../command.ts";
 import { nameList } from "../flags.ts";
-import { printableLine, screenWidth, table } from "../printable.ts";
+import { printableLine, screenWidth, table } from "../output.ts";
 
 const ADVICE = {
   not_found: "To see the users of a tenant: reins user list --tenant <tenant>",

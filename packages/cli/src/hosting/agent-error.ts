@@ -2,7 +2,7 @@ import { CODE, RpcError } from "@reins/acp";
 import { type AgentEntry, AgentError } from "@reins/agents";
 import { REFUSED } from "@reins/host";
 import { CliError, EXIT } from "../errors.ts";
-import { printable } from "../printable.ts";
+import { printable } from "../output.ts";
 
 /** What npm prints without a network. */
 const OFFLINE = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT)\b/;

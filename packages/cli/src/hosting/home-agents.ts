@@ -3,6 +3,7 @@ import {
   type AgentEntry,
   AgentError,
   Catalogue,
+  type Installed,
   type InstalledAgent,
   Installer,
   ProbeCache,
@@ -11,6 +12,7 @@ import {
 } from "@reins/agents";
 import type { HostingOptions } from "@reins/host";
 import type { Network } from "@reins/runner";
+import { homeInput } from "../command.ts";
 import { type AgentsFile, addedIn, agentsFileIn, readAgentsFile } from "../configuration/agents-file.ts";
 import {
   type Configuration,
@@ -22,6 +24,8 @@ import {
 import { type EngineSettings, graphSettings } from "../configuration/graphs.ts";
 import { mcpServersFor } from "../configuration/mcp-servers.ts";
 import { nativeSettings } from "../configuration/native.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { catalogueEntry } from "./install-agent.ts";
 
 type AgentConfiguration = Pick<
   Configuration,
@@ -170,4 +174,48 @@ export function loadCatalogue(home: string, file: AgentsFile): Catalogue {
     if (error instanceof AgentError) throw unusable(agentsFileIn(home), error.message, error);
     throw error;
   }
+}
+
+export const AGENT = ["<agent>", "the agent; see reins agents list"] as const;
+
+export const AGENT_FLAGS = {
+  home: homeInput("the home folder (default: reins in\nthe user's data folder)"),
+  json: ["--json", "print the result as JSON"],
+} as const;
+
+export const SHA256 = [
+  "--sha256 <hex>",
+  "what the archive of an agent of the registry\nhas to have, as its makers publish it",
+  { read: readSha256 },
+] as const;
+
+export const AGENT_CODES = {
+  done: "done",
+  failed: "failed; the message says why",
+  usage: "wrong usage",
+} as const;
+
+function readSha256(digest: string): string {
+  if (/^[0-9a-f]{64}$/i.test(digest)) return digest;
+  throw new CliError(`"${digest}" is no SHA-256.`, { next: "Give its 64 hexadecimal digits." });
+}
+
+export async function openAgent(
+  home: string,
+  agent: string,
+): Promise<{ agents: HomeAgents; entry: AgentEntry }> {
+  const agents = await HomeAgents.open(home);
+  return { agents, entry: catalogueEntry(agents, agent) };
+}
+
+export async function requireInstalled(
+  { installer }: HomeAgents,
+  { id, name }: AgentEntry,
+): Promise<Installed> {
+  const installed = await installer.installed(id);
+  if (installed) return installed;
+  throw new CliError(`${name} is not installed.`, {
+    next: `To install it: reins agents install ${id}`,
+    exitCode: EXIT.failed,
+  });
 }

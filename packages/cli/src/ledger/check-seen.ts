@@ -8,8 +8,7 @@ import {
 } from "@reins/ledger";
 import { verifyConsistency } from "@reins/verify";
 import { CliError, EXIT } from "../errors.ts";
-import type { Notice } from "../output.ts";
-import { printableLine } from "../printable.ts";
+import { type Notice, printableLine } from "../output.ts";
 import { ACCEPT_LOSS, DamagedHome } from "./ledger-error.ts";
 import type { SeenCheckpoint, SeenCheckpoints } from "./seen-checkpoints.ts";
 

@@ -1,7 +1,7 @@
 import { LedgerError } from "@reins/ledger";
 import { StoreError, type StoreErrorCode } from "@reins/store";
 import { CliError, EXIT, type ExitCode } from "../errors.ts";
-import { printableLine } from "../printable.ts";
+import { printableLine } from "../output.ts";
 
 interface Advice {
   readonly next: string;

@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { isLoopback } from "@reins/kit";
 import { describe, expect, it } from "vitest";
-import { hostNames, listenError, refuseOpenServer } from "./address.ts";
+import { browserOpener, hostNames, listenError, refuseOpenServer } from "./address.ts";
 
 describe("a host", () => {
   it.each(["127.0.0.1", "127.9.9.9", "::1", "localhost", "LocalHost"])(
@@ -59,5 +59,21 @@ describe("a port that cannot be opened", () => {
   ])("explains %s", (code, text, exitCode) => {
     expect(fault(code).message).toContain(text);
     expect(fault(code).exitCode).toBe(exitCode);
+  });
+});
+
+describe("the browser of a desktop", () => {
+  it("is opened with the opener of the system", () => {
+    expect(browserOpener({}, "darwin")).toBe("open");
+    expect(browserOpener({ DISPLAY: ":0" }, "linux")).toBe("xdg-open");
+    expect(browserOpener({ WAYLAND_DISPLAY: "wayland-0" }, "linux")).toBe("xdg-open");
+  });
+
+  it.each([
+    ["there is no display", {}],
+    ["the session is remote", { DISPLAY: ":0", SSH_CONNECTION: "10.0.0.1 5 10.0.0.2 22" }],
+    ["it runs in CI", { DISPLAY: ":0", CI: "true" }],
+  ])("is not opened where %s", (_, environment) => {
+    expect(browserOpener(environment, "linux")).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pageAddress } from "./browser.ts";
+import { pageAddress } from "./address.ts";
 import { welcomeText } from "./start-message.ts";
 
 const facts = {

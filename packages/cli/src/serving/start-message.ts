@@ -6,9 +6,8 @@ import type { Access } from "@reins/server";
 import { startTokenIn } from "../home.ts";
 import { version } from "../installation.ts";
 import type { Log } from "../log.ts";
-import { print } from "../output.ts";
-import { table } from "../printable.ts";
-import { browserOpener, openInBrowser, pageAddress } from "./browser.ts";
+import { print, table } from "../output.ts";
+import { browserOpener, openInBrowser, pageAddress } from "./address.ts";
 import type { ListeningServer, ServerAddress } from "./listen.ts";
 
 const NAMES: Readonly<Record<ServerAddress["transport"], string>> = {

@@ -1,5 +1,5 @@
 import { HIDDEN } from "@reins/kit";
-import { printable, printableLine } from "../printable.ts";
+import { printable, printableLine } from "../output.ts";
 
 /** How parts of a text look. */
 export interface Style {

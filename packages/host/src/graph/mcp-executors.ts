@@ -11,7 +11,7 @@ import { LENT_SERVER, mcpToolName } from "../governor/mcp-cards.ts";
 import { startArguments } from "../governor/mcp-servers.ts";
 import { reachesAll } from "../governor/session-folders.ts";
 import type { ToolPins } from "../mcp/tool-pins.ts";
-import { openServers } from "../sessions/sealed-servers.ts";
+import { openServers } from "../sessions/sessions.ts";
 import type { RunExecutor } from "./executor.ts";
 import type { RunPlace } from "./run-place.ts";
 import type { SharedToolContext } from "./tool-executors.ts";

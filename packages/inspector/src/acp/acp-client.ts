@@ -1,10 +1,12 @@
+import { createWebSocketStream } from "@agentclientprotocol/sdk/experimental/ws-client";
 import { readResult } from "@reins/acp";
 import { exponentialBackoff } from "@reins/kit/backoff";
 import { errorMessage } from "@reins/kit/errors";
-import { AttachedSession, type AttachedSessionPorts } from "./attached-session.ts";
-import type { Connection, ConnectionListener } from "./connection.ts";
+import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { AttachedSession, type AttachedSessionPorts, type SessionView } from "./attached-session.ts";
+import { Connection, type ConnectionListener } from "./connection.ts";
 import { fetchHistory, type Item } from "./conversation/conversation.ts";
-import { Observable } from "./observable.ts";
+import { Observable, onNextFrame } from "./observable.ts";
 
 /** The state of the connection to the server. */
 export type ConnectionState =
@@ -241,4 +243,48 @@ const RETRY = { firstMs: 250, mostMs: 10_000 };
 /** The pause before the next retry: doubles with each failure, jittered so that many pages do not reconnect at once. */
 export function retryDelay(failures: number, random: () => number): number {
   return exponentialBackoff(RETRY, failures, random());
+}
+
+/** Drops the second argument that the SDK passes: browsers would take it for a subprotocol. */
+class PlainWebSocket extends WebSocket {
+  constructor(url: string) {
+    super(url);
+  }
+}
+
+/** The client of this page. It connects on first use. */
+export const acpClient = new AcpClient({
+  open: async (listener) =>
+    Connection.open(
+      createWebSocketStream(socketUrl(window.location), { WebSocket: PlainWebSocket }),
+      listener,
+    ),
+  schedule: onNextFrame,
+  now: () => Date.now(),
+  after: (milliseconds, run) => {
+    const timer = setTimeout(run, milliseconds);
+    return () => clearTimeout(timer);
+  },
+  newId: () => crypto.randomUUID(),
+  random: Math.random,
+});
+
+function socketUrl({ protocol, host }: Pick<Location, "protocol" | "host">): string {
+  return `${protocol === "https:" ? "wss" : "ws"}://${host}/acp`;
+}
+
+/** A session, attached while a component shows it; an ended one is only replayed. */
+export function useSession(id: string, isOver: boolean): SessionView {
+  const session = useMemo(() => acpClient.attach(id, isOver), [id, isOver]);
+  return useSyncExternalStore(session.view.subscribe, session.view.current);
+}
+
+/** The state of the connection to the server. */
+export function useConnectionState(): ConnectionState {
+  useEffect(() => {
+    const retry = () => acpClient.state.current().state === "lost" && acpClient.retry();
+    window.addEventListener("online", retry);
+    return () => window.removeEventListener("online", retry);
+  }, []);
+  return useSyncExternalStore(acpClient.state.subscribe, acpClient.state.current);
 }

@@ -4,7 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { call, patchQuery } from "../api/queries.ts";
 import { subscribe } from "../api/stream.ts";
-import { visible } from "../design/visible.ts";
+import { visible } from "../design/format.ts";
 import { COMPARISON } from "../proof/compare.ts";
 
 /** The query key of pending approvals. */

@@ -1,7 +1,6 @@
 import type { ReactNode } from "react";
-import { words } from "./format.ts";
+import { visible, words } from "./format.ts";
 import { classNames } from "./layout.tsx";
-import { visible } from "./visible.ts";
 
 export type Tone = "neutral" | "accent" | "good" | "warn" | "bad" | "note";
 

@@ -1,8 +1,8 @@
 import { useMemo, useState } from "react";
 import { Button } from "./button.tsx";
 import { diffLines } from "./diff-lines.ts";
+import { visible, visibleLine } from "./format.ts";
 import { classNames } from "./layout.tsx";
-import { visible, visibleLine } from "./visible.ts";
 
 /** Preformatted text in a scrolling box, with hidden characters escaped. */
 export function Code({ text, className }: { text: string; className?: string }) {

@@ -2,8 +2,8 @@ import { createLink, Link } from "@tanstack/react-router";
 import { type AnchorHTMLAttributes, memo, type ReactNode } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
+import { visible } from "./format.ts";
 import { classNames } from "./layout.tsx";
-import { visible } from "./visible.ts";
 
 const PLUGINS = [remarkGfm];
 

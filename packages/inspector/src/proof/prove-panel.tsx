@@ -3,9 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import type { z } from "zod";
 import { Badge } from "../design/badge.tsx";
 import { Button, SaveLink } from "../design/button.tsx";
+import { visible } from "../design/format.ts";
 import { Panel } from "../design/layout.tsx";
 import { Loaded } from "../design/states.tsx";
-import { visible } from "../design/visible.ts";
 import {
   type ProofStep,
   type Proved,

@@ -3,11 +3,10 @@ import { z } from "zod";
 import { Badge, LevelBadge, VerdictBadge } from "../design/badge.tsx";
 import { Hash } from "../design/button.tsx";
 import { Json } from "../design/code.tsx";
-import { count, dollars, duration, formatValue } from "../design/format.ts";
+import { count, dollars, duration, formatValue, visible, visibleLine } from "../design/format.ts";
 import { classNames, Facts, Section } from "../design/layout.tsx";
 import { SessionLink, TextLink } from "../design/markdown.tsx";
 import { Table } from "../design/table.tsx";
-import { visible, visibleLine } from "../design/visible.ts";
 import { effectText } from "../pages/approvals/action-text.ts";
 
 /** A verdict with subject, effects, evaluated rules and budgets. */

@@ -5,10 +5,10 @@ import { z } from "zod";
 import { call, useGet } from "../api/queries.ts";
 import { VerdictBadge } from "../design/badge.tsx";
 import { Button } from "../design/button.tsx";
+import { visible } from "../design/format.ts";
 import { Panel } from "../design/layout.tsx";
 import { TextLink } from "../design/markdown.tsx";
 import { Failure, Loaded } from "../design/states.tsx";
-import { visible } from "../design/visible.ts";
 import { ExplanationView } from "./explanation-view.tsx";
 
 const Kept = z.object({ rules: z.string(), prose: z.string().optional() });

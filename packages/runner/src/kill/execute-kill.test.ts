@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ProcessTable } from "../process/process-table.ts";
 import { exactOrder, executeKill, targetsOf } from "./execute-kill.ts";
+import type { KillOrder } from "./journal.ts";
 import type { LiveProcess } from "./kill-switch.ts";
-import type { KillOrder } from "./order.ts";
 
 function live(id: string, agent: string, tenant: string, ...sessions: string[]): LiveProcess {
   return {

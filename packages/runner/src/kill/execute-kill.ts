@@ -7,9 +7,8 @@ import {
   systemTable,
 } from "../process/process-table.ts";
 import { sweep } from "../process/sweep.ts";
-import { KillJournal, killJournalIn } from "./journal.ts";
+import { KillJournal, type KillOrder, type KillReport, killJournalIn } from "./journal.ts";
 import type { LiveProcess, ProcessRoot } from "./kill-switch.ts";
-import type { KillOrder, KillReport } from "./order.ts";
 
 /** The process table to work on. */
 export interface KillGround {

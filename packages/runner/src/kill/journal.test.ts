@@ -2,8 +2,7 @@ import { appendFile, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { KillJournal } from "./journal.ts";
-import type { KillOrder, KillReport } from "./order.ts";
+import { KillJournal, type KillOrder, type KillReport } from "./journal.ts";
 
 let folder: string;
 beforeAll(async () => {

@@ -6,9 +6,8 @@ import { hasCode } from "@reins/kit";
 import { z } from "zod";
 import type { AgentProcess } from "../process/agent-process.ts";
 import type { Mark, MarkPrefix } from "../process/process-table.ts";
-import { killJournalIn, killSocketIn } from "./journal.ts";
+import { type KillOrder, KillReport, killJournalIn, killSocketIn } from "./journal.ts";
 import type { FromKillThread, KillThreadData, ToKillThread } from "./kill-thread.ts";
-import { type KillOrder, KillReport } from "./order.ts";
 
 /** Where the code of the thread is, whether it runs from source or was built. */
 const CODE = import.meta.url.endsWith(".ts")

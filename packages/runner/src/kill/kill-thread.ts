@@ -6,9 +6,8 @@ import { parentPort, workerData } from "node:worker_threads";
 import { errorMessage } from "@reins/kit";
 import { type MarkPrefix, systemTable } from "../process/process-table.ts";
 import { exactOrder, executeKill, targetsOf } from "./execute-kill.ts";
-import { KillJournal } from "./journal.ts";
+import { KillJournal, KillOrder, type KillReport } from "./journal.ts";
 import type { LiveProcess, RegistryChange } from "./kill-switch.ts";
-import { KillOrder, type KillReport } from "./order.ts";
 
 /** What the thread is started with. */
 export interface KillThreadData {

@@ -1,10 +1,10 @@
 import { type AhpEvent, type Decision, type EventCall, type Handlers, isContract } from "@reins/ahp";
 import { amountOf, errorMessage } from "@reins/kit";
-import type { Ledger } from "@reins/ledger";
+import type { Draft, Ledger } from "@reins/ledger";
 import type { Subject } from "@reins/policy";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { Decided, Workspace } from "../decision/decision.ts";
-import type { CallEnd } from "../decision/observer.ts";
+import type { CallEnd, OpenCall } from "../decision/observer.ts";
 import type { Supervisor } from "../decision/supervisor.ts";
 import { SupervisorError } from "../errors.ts";
 import type { Harness } from "../harness/harness.ts";
@@ -13,8 +13,7 @@ import type { Principal } from "../identity/principal.ts";
 import type { Quotas } from "../limits/quotas.ts";
 import type { Usage } from "../limits/tables.ts";
 import type { PolicyKeeper } from "../policies/policy-keeper.ts";
-import { lifecycleDraft, resultDraft } from "../record/outcomes.ts";
-import { withoutSecrets } from "../record/record.ts";
+import { sessionKey, withoutSecrets } from "../record/record.ts";
 import type { Redact } from "../redaction/redactor.ts";
 import { isReport, type Reports } from "../reports/reports.ts";
 import { type Runs, readReport } from "../runs/runs.ts";
@@ -276,4 +275,51 @@ function asDecision(decided: Decided): Decision {
         metadata: { ...metadata, reason },
       };
   }
+}
+
+/** The mark of an action that no verdict came before. */
+export const UNGATED = "ungated";
+
+/** The entry for the begin or end of a session, with what was under way when it ended. */
+export function lifecycleDraft(
+  subject: Subject,
+  change: string,
+  unfinished: readonly OpenCall[] = [],
+): Draft & { readonly payload: Readonly<Record<string, unknown>> } {
+  return {
+    quality: "session_lifecycle",
+    actor: subject.agent,
+    target: subject.session,
+    entity_id: sessionKey(subject),
+    tags: [change],
+    payload: {
+      change,
+      subject: { ...subject },
+      ...(unfinished.length > 0 && {
+        unfinished: unfinished.map(({ entry, tool }) => ({ verdict: entry, tool, outcome: "unknown" })),
+      }),
+    },
+  };
+}
+
+/** The entry for what came of an action; without an allowed call it is marked as ungated. */
+export function resultDraft(
+  subject: Subject,
+  { tool, outcome }: { readonly tool?: string | undefined; readonly outcome: string },
+  call: OpenCall | undefined,
+): Draft & { readonly payload: Readonly<Record<string, unknown>> } {
+  const name = tool ?? call?.tool ?? "unknown";
+  return {
+    quality: "tool_result",
+    actor: subject.agent,
+    target: name,
+    entity_id: sessionKey(subject),
+    tags: [outcome, ...(call ? [] : [UNGATED])],
+    payload: {
+      tool: name,
+      outcome,
+      verdict: call?.entry ?? null,
+      enforcement: call ? subject.enforcement : "observed",
+    },
+  };
 }

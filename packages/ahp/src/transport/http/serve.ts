@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { AhpServer } from "../../server/server.ts";
 import type { Authenticator, OriginRules } from "../auth.ts";
+import { listening, type Served } from "../connection.ts";
 import { InFlight, type Limits, settleLimits } from "../limits.ts";
-import { listening, type Served } from "../listening.ts";
 import { WebSocketListener } from "../websocket.ts";
 import { HttpListener, hangUp, type RefusalBody } from "./listener.ts";
 

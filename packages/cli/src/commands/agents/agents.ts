@@ -15,12 +15,19 @@ import { CliError, EXIT } from "../../errors.ts";
 import { openHome } from "../../home.ts";
 import { agentError } from "../../hosting/agent-error.ts";
 import { addGoverned, installGoverned } from "../../hosting/governed-install.ts";
-import { HomeAgents } from "../../hosting/home-agents.ts";
+import {
+  AGENT,
+  AGENT_CODES,
+  AGENT_FLAGS,
+  HomeAgents,
+  openAgent,
+  requireInstalled,
+  SHA256,
+} from "../../hosting/home-agents.ts";
 import { catalogueEntry, InstallDisplay } from "../../hosting/install-agent.ts";
-import { printableLine, table } from "../../printable.ts";
+import { printableLine, table } from "../../output.ts";
 import { withStopSignal } from "../../serving/stop.ts";
 import { formatTime } from "../../time.ts";
-import { AGENT, AGENT_CODES, AGENT_FLAGS, openAgent, requireInstalled, SHA256 } from "./home-agent.ts";
 import { listCommand, showCommand } from "./list.ts";
 import { describeReport, verifyCommand, verifyInstalled } from "./verify.ts";
 

@@ -1,10 +1,9 @@
 import { type AgentEntry, type Installed, type RegistryState, whyPinned } from "@reins/agents";
 import { command } from "../../command.ts";
-import { HomeAgents } from "../../hosting/home-agents.ts";
+import { AGENT, AGENT_CODES, AGENT_FLAGS, HomeAgents } from "../../hosting/home-agents.ts";
 import { catalogueEntry } from "../../hosting/install-agent.ts";
-import { printableLine, screenWidth, table } from "../../printable.ts";
+import { printableLine, screenWidth, table } from "../../output.ts";
 import { formatTime } from "../../time.ts";
-import { AGENT, AGENT_CODES, AGENT_FLAGS } from "./home-agent.ts";
 
 export const listCommand = command({
   summary: "list the agents with installs, verification and enforcement",

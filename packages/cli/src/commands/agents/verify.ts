@@ -3,10 +3,15 @@ import { verifyAgent } from "@reins/host";
 import { command } from "../../command.ts";
 import { EXIT } from "../../errors.ts";
 import { agentError } from "../../hosting/agent-error.ts";
-import type { HomeAgents } from "../../hosting/home-agents.ts";
-import { printableLine, table } from "../../printable.ts";
+import {
+  AGENT,
+  AGENT_FLAGS,
+  type HomeAgents,
+  openAgent,
+  requireInstalled,
+} from "../../hosting/home-agents.ts";
+import { printableLine, table } from "../../output.ts";
 import { withStopSignal } from "../../serving/stop.ts";
-import { AGENT, AGENT_FLAGS, openAgent, requireInstalled } from "./home-agent.ts";
 
 export const verifyCommand = command({
   summary: "verify that an installed agent asks before it acts",

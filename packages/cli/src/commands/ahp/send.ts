@@ -8,7 +8,7 @@ import { readNamedFile } from "../../files.ts";
 import { wholeNumber } from "../../flags.ts";
 import { socketIn } from "../../home.ts";
 import { version } from "../../installation.ts";
-import { printable } from "../../printable.ts";
+import { printable } from "../../output.ts";
 import {
   CREDENTIALS,
   type Credentials,

@@ -1,6 +1,6 @@
 import { AhpError } from "@reins/ahp";
 import { CliError, EXIT } from "../../errors.ts";
-import { printable } from "../../printable.ts";
+import { printable } from "../../output.ts";
 import { readTokens } from "../../serving/tokens.ts";
 
 /** The flags of the credentials for a harness. */

@@ -1,6 +1,5 @@
 import { type Approval, type ApprovalChange, approvalOperations, type ShownApproval } from "@reins/api";
-import type { ApiClient } from "../../client/api-client.ts";
-import { idByPrefix } from "../../client/id-prefix.ts";
+import { type ApiClient, idByPrefix } from "../../client/api-client.ts";
 
 export interface ApprovalFilter {
   readonly state?: Approval["state"] | undefined;

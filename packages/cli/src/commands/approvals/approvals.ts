@@ -5,8 +5,7 @@ import { operationCommand } from "../../client/operation-command.ts";
 import { command, group } from "../../command.ts";
 import { CliError } from "../../errors.ts";
 import { oneOf, wholeNumber } from "../../flags.ts";
-import { noticeOnStderr, Output, printPages } from "../../output.ts";
-import { cut, pageWidth, screenWidth } from "../../printable.ts";
+import { cut, noticeOnStderr, Output, pageWidth, printPages, screenWidth } from "../../output.ts";
 import { withStopSignal } from "../../serving/stop.ts";
 import { ago, readDuration, timeLeft } from "../../time.ts";
 import {

@@ -1,5 +1,5 @@
 import type { Approval, ShownApproval } from "@reins/api";
-import { pageWidth } from "../../printable.ts";
+import { pageWidth } from "../../output.ts";
 import { ago, formatTime, timeLeft } from "../../time.ts";
 import { approvalLine } from "./approvals.ts";
 import { argumentLines, type SheetRow, sheet } from "./sheet.ts";

@@ -1,11 +1,9 @@
 import { approvalOperations, type Grant } from "@reins/api";
-import type { ApiClient } from "../../client/api-client.ts";
+import { type ApiClient, idByPrefix } from "../../client/api-client.ts";
 import { CLIENT, CLIENT_CODES, CLIENT_HELP, withClient } from "../../client/connect.ts";
-import { idByPrefix } from "../../client/id-prefix.ts";
 import { operationCommand } from "../../client/operation-command.ts";
 import { command } from "../../command.ts";
-import { printPages } from "../../output.ts";
-import { pageWidth } from "../../printable.ts";
+import { pageWidth, printPages } from "../../output.ts";
 import { ago, formatTime, timeLeft } from "../../time.ts";
 import { argumentLines, type SheetRow, sheet } from "./sheet.ts";
 import { effectWords, exact, exactWords } from "./words.ts";

@@ -5,7 +5,7 @@ import { command } from "../../command.ts";
 import { EXIT, type ExitCode } from "../../errors.ts";
 import { requireFolder } from "../../files.ts";
 import { logLevel, openLog } from "../../log.ts";
-import { pageWidth } from "../../printable.ts";
+import { pageWidth } from "../../output.ts";
 import { watchForStop } from "../../serving/stop.ts";
 import type { Chat } from "../../terminal/chat.ts";
 

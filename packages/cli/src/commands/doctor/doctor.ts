@@ -2,11 +2,19 @@ import { homedir } from "node:os";
 import { errorMessage } from "@reins/kit";
 import { command, HOME } from "../../command.ts";
 import { EXIT } from "../../errors.ts";
-import { printableLine, table } from "../../printable.ts";
+import { printableLine, table } from "../../output.ts";
 import { agentsCheck, credentialsCheck, hooksCheck, reachCheck, sandboxCheck } from "./agents.ts";
-import { auditCheck, telemetryCheck } from "./exports.ts";
 import { databaseCheck, homeCheck, keysCheck, vaultCheck } from "./home.ts";
-import { browserCheck, diskCheck, issuersCheck, nodeCheck, restateCheck, serverCheck } from "./machine.ts";
+import {
+  auditCheck,
+  browserCheck,
+  diskCheck,
+  issuersCheck,
+  nodeCheck,
+  restateCheck,
+  serverCheck,
+  telemetryCheck,
+} from "./machine.ts";
 import { constitutionCheck, rosterCheck } from "./policy.ts";
 
 /** The checks in the order of the report. */

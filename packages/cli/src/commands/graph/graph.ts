@@ -19,7 +19,7 @@ import { CLIENT, CLIENT_CODES, CLIENT_HELP, withClient } from "../../client/conn
 import { operationCommand } from "../../client/operation-command.ts";
 import { command, group } from "../../command.ts";
 import { CliError, EXIT, isNotFound } from "../../errors.ts";
-import { counted, printableLine, screenWidth, table } from "../../printable.ts";
+import { counted, printableLine, screenWidth, table } from "../../output.ts";
 
 const POLL_MS = 300;
 const RUN = ["<run>", "the run's id"] as const;

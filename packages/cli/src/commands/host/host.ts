@@ -12,7 +12,7 @@ import { openHome } from "../../home.ts";
 import { openAgentChannel } from "../../hosting/agent-channel.ts";
 import { ensureInstalled } from "../../hosting/install-agent.ts";
 import { logLevel, openLog } from "../../log.ts";
-import { printable } from "../../printable.ts";
+import { printable } from "../../output.ts";
 
 const HostFile = z.object({
   tools: z

@@ -12,8 +12,7 @@ import { command, HOME } from "../../command.ts";
 import { CliError } from "../../errors.ts";
 import { oneOf, wholeNumber } from "../../flags.ts";
 import { READING, readLedger } from "../../ledger/open-ledger.ts";
-import { Output } from "../../output.ts";
-import { cut, printableLine } from "../../printable.ts";
+import { cut, Output, printableLine } from "../../output.ts";
 import { withStopSignal } from "../../serving/stop.ts";
 import { readPastTime } from "../../time.ts";
 

@@ -22,8 +22,7 @@ import { checkSeen } from "../../ledger/check-seen.ts";
 import { ledgerError } from "../../ledger/ledger-error.ts";
 import { READING, readLedger, WRITING } from "../../ledger/open-ledger.ts";
 import { SeenCheckpoints } from "../../ledger/seen-checkpoints.ts";
-import type { Notice } from "../../output.ts";
-import { printableLine } from "../../printable.ts";
+import { type Notice, printableLine } from "../../output.ts";
 import { withStopSignal } from "../../serving/stop.ts";
 
 export const exportCommand = command({

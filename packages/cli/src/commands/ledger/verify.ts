@@ -12,8 +12,7 @@ import { hasDatabase, openHomeReader, postgresOf } from "../../home-database.ts"
 import { ledgerError } from "../../ledger/ledger-error.ts";
 import { readLedger } from "../../ledger/open-ledger.ts";
 import { SeenCheckpoints } from "../../ledger/seen-checkpoints.ts";
-import { noticeOnStderr } from "../../output.ts";
-import { count, printableLine } from "../../printable.ts";
+import { count, noticeOnStderr, printableLine } from "../../output.ts";
 import { readTokens } from "../../serving/tokens.ts";
 import { inPieces } from "./transfer.ts";
 

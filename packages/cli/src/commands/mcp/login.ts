@@ -4,8 +4,8 @@ import { command, HOME } from "../../command.ts";
 import { loginsOf } from "../../configuration/mcp-servers.ts";
 import { CliError, EXIT } from "../../errors.ts";
 import { openHome } from "../../home.ts";
-import { printableLine } from "../../printable.ts";
-import { openInBrowser } from "../../serving/browser.ts";
+import { printableLine } from "../../output.ts";
+import { openInBrowser } from "../../serving/address.ts";
 import { watchForStop } from "../../serving/stop.ts";
 
 const PATIENCE_MS = 10 * 60_000;

@@ -1,17 +1,20 @@
+import type { LedgerReader } from "@reins/ledger";
 import {
   Backtest,
   type BacktestReport,
   type ChangeKey,
   type Direction,
+  type Example,
   type Group,
   RuleVerdict,
+  type UnreplayableCounts,
 } from "@reins/policy";
-import { policiesInForce } from "@reins/supervisor";
+import { pastVerdicts, policiesInForce } from "@reins/supervisor";
 import { command, HOME } from "../../command.ts";
 import { CliError, EXIT } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";
 import { readLedger } from "../../ledger/open-ledger.ts";
-import { count, counted } from "../../printable.ts";
+import { count, counted } from "../../output.ts";
 import {
   DEFAULT_TENANT,
   JSON_FLAG,
@@ -20,8 +23,7 @@ import {
   readConstitutionFile,
   VERDICTS,
 } from "./constitution-file.ts";
-import { numbers, ruleName, wrapped } from "./layout.ts";
-import { describeExamples, describeUnreplayable, eachVerdict, who } from "./replay.ts";
+import { cutPrintable, numbers, ruleName, WIDTH, wrapped } from "./layout.ts";
 
 export const backtestCommand = command({
   summary: "apply a draft to past verdicts",
@@ -132,4 +134,46 @@ function notes({ contradicted, blind, changes_left_out, not_replayable }: Backte
     changes_left_out > 0 && `${counted(changes_left_out, "change")} more, of too many kinds to list.`,
   ].filter((text) => text !== false);
   return said.map((text) => wrapped(text, 0)).join("") + describeUnreplayable(not_replayable);
+}
+
+export async function eachVerdict(
+  ledger: Pick<LedgerReader, "read" | "readStored">,
+  range: { readonly since: string | undefined; readonly limit: number | undefined },
+  take: (entry: string, payload: unknown) => void,
+): Promise<void> {
+  for await (const { entry } of pastVerdicts(ledger, range)) take(entry.cid, entry.payload);
+}
+
+const CID_SHOWN = 12;
+const INDENT = 8;
+
+/** A group that is no tool call is named by its event type. */
+export function who({
+  tool,
+  event_type,
+  agent,
+}: {
+  readonly tool: string;
+  readonly event_type: string;
+  readonly agent: string;
+}): string {
+  return `${tool === "" ? event_type : tool} by ${agent}`;
+}
+
+export function describeExamples(examples: readonly Example[]): string {
+  const room = WIDTH - INDENT - CID_SHOWN - 2;
+  return examples
+    .map(
+      ({ entry, what }) => `${" ".repeat(INDENT)}${entry.slice(0, CID_SHOWN)}  ${cutPrintable(what, room)}\n`,
+    )
+    .join("");
+}
+
+export function describeUnreplayable({ no_policy, no_facts, unreadable }: UnreplayableCounts): string {
+  const reasons = [
+    no_policy > 0 && `${count(no_policy)} from when no policy was loaded`,
+    no_facts > 0 && `${count(no_facts)} without facts`,
+    unreadable > 0 && `${count(unreadable)} with facts that this version does not understand`,
+  ].filter((text) => text !== false);
+  return reasons.length === 0 ? "" : wrapped(`Could not be decided again: ${reasons.join(", ")}.`, 0);
 }

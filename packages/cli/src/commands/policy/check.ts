@@ -7,7 +7,7 @@ import {
 } from "@reins/policy";
 import { command } from "../../command.ts";
 import { EXIT } from "../../errors.ts";
-import { counted } from "../../printable.ts";
+import { counted } from "../../output.ts";
 import { CONSTITUTION, findConstitution, LOOKING, policyIn } from "./constitution-file.ts";
 import { describeFault, plainFault, ruleName, wrapped } from "./layout.ts";
 

@@ -8,8 +8,7 @@ import { readConfiguration } from "../../configuration/configuration.ts";
 import { namedPolicyFiles } from "../../configuration/policy-files.ts";
 import { CliError, EXIT, systemCode } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";
-import type { Notice } from "../../output.ts";
-import { counted } from "../../printable.ts";
+import { counted, type Notice } from "../../output.ts";
 import { readPastTime } from "../../time.ts";
 import { describeFault } from "./layout.ts";
 

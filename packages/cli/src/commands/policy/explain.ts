@@ -31,9 +31,9 @@ import { readNamedFile } from "../../files.ts";
 import { oneOf } from "../../flags.ts";
 import { hasDatabase } from "../../home-database.ts";
 import { readLedger } from "../../ledger/open-ledger.ts";
+import { eachVerdict } from "./backtest.ts";
 import { findConstitution, JSON_FLAG, LOOKING, policyIn } from "./constitution-file.ts";
 import { describeExplanation, type ExplainReport } from "./explanation.ts";
-import { eachVerdict } from "./replay.ts";
 
 interface GivenEvent {
   readonly event_type: EventType;

@@ -7,7 +7,7 @@ import type {
   PolicyVerdict,
   Subject,
 } from "@reins/policy";
-import { counted } from "../../printable.ts";
+import { counted } from "../../output.ts";
 import { inline, ruleName, wrapped } from "./layout.ts";
 
 export interface ExplainReport extends Explained {

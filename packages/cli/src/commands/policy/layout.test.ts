@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { counted } from "../../printable.ts";
+import { counted } from "../../output.ts";
 import { cutPrintable, describeFault, inline, numbers, WIDTH, wrapped } from "./layout.ts";
 
 describe("text", () => {

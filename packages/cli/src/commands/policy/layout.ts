@@ -1,5 +1,5 @@
 import type { PolicyFault } from "@reins/policy";
-import { count, cut, printableLine } from "../../printable.ts";
+import { count, cut, printableLine } from "../../output.ts";
 
 export const WIDTH = 80;
 

@@ -18,9 +18,8 @@ import { CLIENT, CLIENT_CODES, CLIENT_HELP, withClient } from "../../client/conn
 import { command, group, HOME } from "../../command.ts";
 import { CliError, EXIT } from "../../errors.ts";
 import { readLedger } from "../../ledger/open-ledger.ts";
-import { print } from "../../output.ts";
-import { count, counted, printable } from "../../printable.ts";
-import { backtestCommand } from "./backtest.ts";
+import { count, counted, print, printable } from "../../output.ts";
+import { backtestCommand, describeExamples, describeUnreplayable, eachVerdict, who } from "./backtest.ts";
 import { checkCommand, testCommand } from "./check.ts";
 import {
   CONSTITUTION,
@@ -35,7 +34,6 @@ import {
 } from "./constitution-file.ts";
 import { explainCommand } from "./explain.ts";
 import { cutPrintable, inline, numbers, ruleName, WIDTH, wrapped } from "./layout.ts";
-import { describeExamples, describeUnreplayable, eachVerdict, who } from "./replay.ts";
 
 const diffCommand = command({
   summary: "show how one constitution differs from another",

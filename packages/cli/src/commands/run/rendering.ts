@@ -7,7 +7,7 @@ import {
   reinsMeta,
   type UpdateOf,
 } from "@reins/acp";
-import { printable, printableLine } from "../../printable.ts";
+import { printable, printableLine } from "../../output.ts";
 
 interface Ink {
   dim(text: string): string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Launchd } from "./launchd.ts";
-import type { RunProgram } from "./manager.ts";
+import type { RunProgram } from "./service.ts";
 
 const plan = {
   name: "reins",

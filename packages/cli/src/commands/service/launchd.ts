@@ -6,7 +6,7 @@ import {
   type ServiceManager,
   type ServicePlan,
   type ServiceState,
-} from "./manager.ts";
+} from "./service.ts";
 
 export class Launchd implements ServiceManager {
   readonly name = "launchd";

@@ -13,7 +13,7 @@ import { createFile, errorMessage } from "@reins/kit";
 import { operationCommand } from "../../client/operation-command.ts";
 import { command, group, HOME } from "../../command.ts";
 import { CliError, EXIT } from "../../errors.ts";
-import { counted, printable, printableLine, screenWidth, table } from "../../printable.ts";
+import { counted, printable, printableLine, screenWidth, table } from "../../output.ts";
 
 const FOLDER = ["<folder>", "the folder with the SKILL.md"] as const;
 const JSON_FLAG = ["--json", "print the result as JSON"] as const;

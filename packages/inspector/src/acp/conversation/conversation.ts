@@ -1,5 +1,5 @@
 import { chunkText, isObject, type JsonObject, membersOf, readResult, readUpdate } from "@reins/acp";
-import { visible } from "../../design/visible.ts";
+import { visible } from "../../design/format.ts";
 import { type Annotation, annotationIn, contentText, type ToolCall, toolCallWith } from "./tool-call.ts";
 
 /** The author of a message; `harness` for messages that Reins wrote itself. */

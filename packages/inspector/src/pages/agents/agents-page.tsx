@@ -16,13 +16,12 @@ import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Code } from "../../design/code.tsx";
 import { Dialog, Form, TextInput } from "../../design/form.tsx";
-import { bytes } from "../../design/format.ts";
+import { bytes, visible } from "../../design/format.ts";
 import { Page, Panel } from "../../design/layout.tsx";
 import { EntryLink, SessionLink, TextLink } from "../../design/markdown.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { Empty, Failure, Loaded } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
-import { visible } from "../../design/visible.ts";
 import { AgentDetailPanel } from "./agent-detail.tsx";
 import { Catalogue, useAgents } from "./catalogue.tsx";
 

@@ -1,6 +1,6 @@
 import type { Approval } from "@reins/api";
 import { z } from "zod";
-import { visibleLine } from "../../design/visible.ts";
+import { visibleLine } from "../../design/format.ts";
 
 type Effect = Approval["facts"]["effects"][number];
 

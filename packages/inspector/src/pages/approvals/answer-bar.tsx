@@ -9,8 +9,8 @@ import { PENDING, upsertPending } from "../../app/approvals.ts";
 import { isBare, isTyping, useKeys } from "../../app/keys.ts";
 import { Button } from "../../design/button.tsx";
 import { Choice, Form, TextInput } from "../../design/form.tsx";
+import { visibleLine } from "../../design/format.ts";
 import { Failure } from "../../design/states.tsx";
-import { visibleLine } from "../../design/visible.ts";
 import { commandText, effectText, saysAll } from "./action-text.ts";
 
 /** A key pressed this soon after an approval appears was meant for the previous one. */

@@ -4,11 +4,10 @@ import { useGet } from "../../api/queries.ts";
 import { Badge, LevelBadge, type Tone } from "../../design/badge.tsx";
 import { Hash } from "../../design/button.tsx";
 import { Code, Diff, Json } from "../../design/code.tsx";
-import { words } from "../../design/format.ts";
+import { visible, visibleLine, words } from "../../design/format.ts";
 import { Facts } from "../../design/layout.tsx";
 import { SessionLink } from "../../design/markdown.tsx";
 import { Loaded } from "../../design/states.tsx";
-import { visible, visibleLine } from "../../design/visible.ts";
 import { effectText, exactCall } from "./action-text.ts";
 
 /** The effects and the exact call of an approval. */

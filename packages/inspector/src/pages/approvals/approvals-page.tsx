@@ -11,12 +11,12 @@ import {
 import { placeAfter, useKeys } from "../../app/keys.ts";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
+import { visible, visibleLine } from "../../design/format.ts";
 import { classNames, Page, Panel, Tabs } from "../../design/layout.tsx";
 import { SessionLink } from "../../design/markdown.tsx";
 import { formatAge, Moment, useNow } from "../../design/moment.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
-import { visible, visibleLine } from "../../design/visible.ts";
 import { effectText } from "./action-text.ts";
 import { AnswerBar, LateNotice } from "./answer-bar.tsx";
 import { ApprovalFacts, ApprovalState, ApprovalWhat, GivenAnswer, useApproval } from "./approval-detail.tsx";

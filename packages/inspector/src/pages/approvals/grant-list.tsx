@@ -2,10 +2,10 @@ import { approvalOperations, type Grant } from "@reins/api";
 import { call, useChange, useGet } from "../../api/queries.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
+import { visibleLine } from "../../design/format.ts";
 import { Moment } from "../../design/moment.tsx";
 import { Empty, Failure, Loaded } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
-import { visibleLine } from "../../design/visible.ts";
 import { commandText, effectText } from "./action-text.ts";
 
 const GRANTS = ["grants"] as const;

@@ -1,14 +1,14 @@
 import { type KeyboardEvent, useId, useRef, useState } from "react";
+import { acpClient } from "../../acp/acp-client.ts";
 import type { QueuedPrompt } from "../../acp/attached-session.ts";
 import type { Command } from "../../acp/conversation/conversation.ts";
-import { acpClient } from "../../acp/page-client.ts";
 import { useKeys } from "../../app/keys.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { TextArea } from "../../design/form.tsx";
+import { visible } from "../../design/format.ts";
 import { Icon } from "../../design/icons.tsx";
 import { classNames } from "../../design/layout.tsx";
-import { visible } from "../../design/visible.ts";
 
 /** The prompt input. `Enter` sends, `Shift+Enter` starts a line, `/` lists commands, `Escape` stops the turn. */
 export function Composer({

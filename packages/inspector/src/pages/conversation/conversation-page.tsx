@@ -2,6 +2,7 @@ import type { Session } from "@reins/api";
 import { useMutation } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useEffect } from "react";
+import { acpClient, useConnectionState, useSession } from "../../acp/acp-client.ts";
 import type { SessionView } from "../../acp/attached-session.ts";
 import {
   type Conversation,
@@ -11,17 +12,15 @@ import {
   type WorkerNode,
   workerTree,
 } from "../../acp/conversation/conversation.ts";
-import { acpClient, useConnectionState, useSession } from "../../acp/page-client.ts";
 import { usePendingOf } from "../../app/approvals.ts";
 import { Badge, LevelBadge, type Tone } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Choice } from "../../design/form.tsx";
-import { about, dollars, duration, words } from "../../design/format.ts";
+import { about, dollars, duration, visible, words } from "../../design/format.ts";
 import { classNames, useTitle } from "../../design/layout.tsx";
 import { SessionLink, TextLink } from "../../design/markdown.tsx";
 import { useNow } from "../../design/moment.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
-import { visible } from "../../design/visible.ts";
 import { LateNotice } from "../approvals/answer-bar.tsx";
 import { SessionReports } from "../runs/agent-reports.tsx";
 import { SessionGraphs } from "../runs/runs-panel.tsx";

@@ -4,7 +4,7 @@ import type { Option, Question } from "../../acp/connection.ts";
 import { usePendingApprovals } from "../../app/approvals.ts";
 import { Button, type ButtonKind } from "../../design/button.tsx";
 import { Choice, Choices, Field, Form, TextInput } from "../../design/form.tsx";
-import { visible, visibleLine } from "../../design/visible.ts";
+import { visible, visibleLine } from "../../design/format.ts";
 import { AnswerBar } from "../approvals/answer-bar.tsx";
 import { ApprovalFacts, ApprovalWhat, ExactCallView } from "../approvals/approval-detail.tsx";
 

@@ -1,9 +1,9 @@
 import { type Session, sessionOperations } from "@reins/api";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { z } from "zod";
+import { acpClient } from "../../acp/acp-client.ts";
 import type { Item, Speaker } from "../../acp/conversation/conversation.ts";
 import type { Annotation, ToolCall } from "../../acp/conversation/tool-call.ts";
-import { acpClient } from "../../acp/page-client.ts";
 import { call } from "../../api/queries.ts";
 import { markdownBlocks } from "../../design/markdown-blocks.ts";
 

@@ -3,10 +3,10 @@ import { type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRe
 import type { Item } from "../../acp/conversation/conversation.ts";
 import { VerdictBadge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
+import { visible } from "../../design/format.ts";
 import { Icon } from "../../design/icons.tsx";
 import { classNames, VirtualRows } from "../../design/layout.tsx";
 import { EntryLink, Markdown, TextLink } from "../../design/markdown.tsx";
-import { visible } from "../../design/visible.ts";
 import { type Origin, type Row, rowsOf } from "./rows.ts";
 import { ToolCard } from "./tool-card.tsx";
 

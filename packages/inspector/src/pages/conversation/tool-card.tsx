@@ -5,10 +5,9 @@ import { useSelf } from "../../app/sign-in.tsx";
 import { LevelBadge, StatusBadge, VerdictBadge } from "../../design/badge.tsx";
 import { Hash } from "../../design/button.tsx";
 import { Code, Diff, Json } from "../../design/code.tsx";
-import { duration } from "../../design/format.ts";
+import { duration, visible } from "../../design/format.ts";
 import { TextLink } from "../../design/markdown.tsx";
 import { useNow } from "../../design/moment.tsx";
-import { visible } from "../../design/visible.ts";
 import { ExactCallView } from "../approvals/approval-detail.tsx";
 import { useEntry } from "../ledger/entries.ts";
 

@@ -4,11 +4,10 @@ import type { z } from "zod";
 import { call } from "../../api/queries.ts";
 import { Badge, type Tone, VerdictBadge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
-import { count } from "../../design/format.ts";
+import { count, visible } from "../../design/format.ts";
 import { EntryLink } from "../../design/markdown.tsx";
 import { Failure } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
-import { visible } from "../../design/visible.ts";
 import type { Draft } from "../../why/why-panel.tsx";
 
 type Report = z.infer<typeof BacktestReport>;

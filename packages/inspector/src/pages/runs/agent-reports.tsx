@@ -4,11 +4,10 @@ import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/queries.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Badge, type Tone } from "../../design/badge.tsx";
-import { count } from "../../design/format.ts";
+import { count, visible } from "../../design/format.ts";
 import { Panel } from "../../design/layout.tsx";
 import { SessionLink } from "../../design/markdown.tsx";
 import { Moment } from "../../design/moment.tsx";
-import { visible } from "../../design/visible.ts";
 
 type Reporter = Overview["agent_reports"][number];
 

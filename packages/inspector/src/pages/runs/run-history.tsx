@@ -3,10 +3,10 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
 import { Tailed, type TailSource, useTail } from "../../api/tail.tsx";
 import { Badge, StatusBadge } from "../../design/badge.tsx";
+import { visible } from "../../design/format.ts";
 import { Panel } from "../../design/layout.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { Empty } from "../../design/states.tsx";
-import { visible } from "../../design/visible.ts";
 import { fetchRunEvents, type RunEvent, runState, type Transition, transitions } from "./run-events.ts";
 
 /** The checks of a run; nothing if it has none. */

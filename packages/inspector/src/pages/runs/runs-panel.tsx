@@ -2,11 +2,11 @@ import { type Run, runOperations } from "@reins/api";
 import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
 import { Badge, StatusBadge } from "../../design/badge.tsx";
+import { visible, visibleLine } from "../../design/format.ts";
 import { Panel } from "../../design/layout.tsx";
 import { TextLink } from "../../design/markdown.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
-import { visible, visibleLine } from "../../design/visible.ts";
 import { runState } from "./run-events.ts";
 
 const SHOWN = 12;

@@ -2,7 +2,7 @@ import type { Session } from "@reins/api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { acpClient } from "../../acp/page-client.ts";
+import { acpClient } from "../../acp/acp-client.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Dialog } from "../../design/form.tsx";

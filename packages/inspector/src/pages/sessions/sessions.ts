@@ -4,7 +4,7 @@ import { useEffect } from "react";
 import { call, patchQuery, useGet } from "../../api/queries.ts";
 import { subscribe } from "../../api/stream.ts";
 import type { Tone } from "../../design/badge.tsx";
-import { visible } from "../../design/visible.ts";
+import { visible } from "../../design/format.ts";
 
 const POLL_MS = 30_000;
 const MOST = 200;

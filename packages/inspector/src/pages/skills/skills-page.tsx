@@ -8,10 +8,10 @@ import { Badge, type Tone } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Code } from "../../design/code.tsx";
 import { Form, TextInput } from "../../design/form.tsx";
+import { visibleLine } from "../../design/format.ts";
 import { Facts, Page, Panel, Section } from "../../design/layout.tsx";
 import { Empty, Failure, Loaded } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
-import { visibleLine } from "../../design/visible.ts";
 
 const TONES: Readonly<Record<SkillSummary["trust"]["status"], Tone>> = {
   trusted: "good",

@@ -3,10 +3,10 @@ import { useState } from "react";
 import { useGet } from "../../api/queries.ts";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { Choice, TextInput } from "../../design/form.tsx";
+import { visible } from "../../design/format.ts";
 import { Page, Panel } from "../../design/layout.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
-import { visible } from "../../design/visible.ts";
 import { sessionTitle, useSessions } from "../sessions/sessions.ts";
 
 const STATES = [

@@ -10,13 +10,12 @@ import { Badge, type Tone } from "../../design/badge.tsx";
 import { Button, CopyButton } from "../../design/button.tsx";
 import { Json } from "../../design/code.tsx";
 import { Choice, TextInput } from "../../design/form.tsx";
-import { duration } from "../../design/format.ts";
+import { duration, visible } from "../../design/format.ts";
 import { Page, Panel, Tabs, VirtualRows } from "../../design/layout.tsx";
 import { SessionLink } from "../../design/markdown.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { Empty } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
-import { visible } from "../../design/visible.ts";
 
 /** Raw messages and API requests, for admins. */
 export function WirePage() {

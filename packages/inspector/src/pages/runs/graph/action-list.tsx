@@ -2,10 +2,10 @@ import type { RunAction } from "@reins/api";
 import { memo, useState } from "react";
 import { StatusBadge } from "../../../design/badge.tsx";
 import { Choice, type ChoiceOption } from "../../../design/form.tsx";
+import { visibleLine } from "../../../design/format.ts";
 import { Icon, type IconName } from "../../../design/icons.tsx";
 import { classNames } from "../../../design/layout.tsx";
 import { useNow } from "../../../design/moment.tsx";
-import { visibleLine } from "../../../design/visible.ts";
 import { repetitionText, timeTaken } from "./actions.ts";
 
 /** The actions of a run as a list, in run order, of all statuses or of one. */

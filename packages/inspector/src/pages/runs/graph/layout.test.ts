@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { anAction, layeredGraph } from "../../../../test/run-graphs.ts";
 import { inRunOrder } from "./actions.ts";
 import { diagramOf, edgeKey, edgePath, isTooLarge, NODE, neighbour } from "./layout.ts";
-import { placeNodes } from "./place-nodes.ts";
+import { placeNodes } from "./picture.tsx";
 
 describe("a diagram", () => {
   test("has an edge from each dependency", () => {

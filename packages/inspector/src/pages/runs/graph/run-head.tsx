@@ -2,11 +2,11 @@ import type { RunGraph } from "@reins/api";
 import type { ReactNode } from "react";
 import { Badge, StatusBadge } from "../../../design/badge.tsx";
 import { Code } from "../../../design/code.tsx";
+import { visibleLine } from "../../../design/format.ts";
 import { Facts, Panel } from "../../../design/layout.tsx";
 import { EntryLink, Markdown, SessionLink, TextLink } from "../../../design/markdown.tsx";
 import { Moment } from "../../../design/moment.tsx";
 import { ProgressBar } from "../../../design/states.tsx";
-import { visibleLine } from "../../../design/visible.ts";
 import { ActionLink, ApprovalLink, LongText, longTexts, TITLE_LENGTH } from "./action-detail.tsx";
 import { progressText, timeTaken } from "./actions.ts";
 

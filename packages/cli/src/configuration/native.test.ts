@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ToolSearch, toolSearchSettings } from "./tool-search.ts";
+import { ToolSearch, toolSearchSettings } from "./native.ts";
 
 describe("native.tool_search", () => {
   it("maps every setting, and embedding to semantic", () => {

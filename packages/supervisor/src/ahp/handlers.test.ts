@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { subjectOf } from "../../test/approvals/requests.ts";
-import { lifecycleDraft, resultDraft, UNGATED } from "./outcomes.ts";
+import { lifecycleDraft, resultDraft, UNGATED } from "../ahp/handlers.ts";
 
 const call = { entry: "e1", tool: "edit", event_type: "pre_action", uses: [], at: 0 };
 

@@ -29,6 +29,8 @@ interface SequencerOptions {
 
 /** A caller that waits for something of the ledger, at the latest until a time. */
 interface Waiting {
+  /** The looks that had begun when it started to wait. What they find may be older than what it waits for. */
+  readonly looks: number;
   readonly isOver: (progress: Progress) => boolean;
   readonly until: number;
   readonly resolve: () => void;
@@ -47,6 +49,8 @@ export class Sequencer {
   #lease: Lease | undefined;
   #renewed = 0;
   #seen: Progress | undefined;
+  /** How many looks at the database have begun. */
+  #looks = 0;
   /** What is owed, and when it has been the same for too long. */
   #owed: { readonly first: number | null; until: number } | undefined;
   #cancel: (() => void) | undefined;
@@ -101,7 +105,7 @@ export class Sequencer {
   #wait(isOver: (progress: Progress) => boolean): Promise<void> {
     if (this.#isStopped) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#waiting.add({ isOver, until: this.#now + MOST_MS, resolve });
+    this.#waiting.add({ looks: this.#looks, isOver, until: this.#now + MOST_MS, resolve });
     this.due();
     return promise;
   }
@@ -124,8 +128,7 @@ export class Sequencer {
   async #run(): Promise<void> {
     this.#isDue = false;
     try {
-      const progress = await this.#progress();
-      this.#take(progress);
+      const progress = await this.#look();
       const isOwed = isOwedIn(progress);
       if (!isOwed) this.#owed = undefined;
       else if (this.#lease || this.#isStalled(progress)) await this.#place();
@@ -136,15 +139,19 @@ export class Sequencer {
     }
   }
 
-  /** Reports what is new, and settles who waited for it. */
-  #take(progress: Progress): void {
+  /** Looks at the database, reports what is new, and settles who waited for it. */
+  async #look(): Promise<Progress> {
+    this.#looks += 1;
+    const look = this.#looks;
+    const progress = await this.#progress();
     const before = this.#seen;
     this.#seen = progress;
     if (before && progress.size > before.size) this.#options.onPlaced(progress.size - before.size);
     const { checkpoint } = progress;
     if (checkpoint && checkpoint.size !== before?.checkpoint?.size)
       this.#options.onCheckpoint(checkpoint.note);
-    this.#settle(({ isOver, until }) => isOver(progress) || until <= this.#now);
+    this.#settle(({ looks, isOver, until }) => (looks < look && isOver(progress)) || until <= this.#now);
+    return progress;
   }
 
   #settle(isOver: (one: Waiting) => boolean): void {
@@ -185,7 +192,7 @@ export class Sequencer {
       if (!(error instanceof StoreError && error.code === "fenced")) throw error;
       this.#lease = undefined;
     }
-    this.#take(await this.#progress());
+    await this.#look();
   }
 }
 

@@ -251,6 +251,23 @@ describe("an entry", () => {
     });
   });
 
+  test.skipIf(process.platform !== "linux")(
+    "whose name is not UTF-8 is listed as far as it is, and removed with its folder",
+    async () => {
+      const odd = (...names: readonly string[]) => Buffer.from(at("odd", ...names), "latin1");
+      await mkdir(odd("d\xe9", "deep"), { recursive: true });
+      await writeFile(odd("d\xe9", "f\xff"), "x");
+      await symlink(at("elsewhere"), odd("l\xff"));
+      await using("odd", async (folder) => {
+        const names: string[] = [];
+        for await (const { name } of folder.entries()) names.push(name);
+        expect(names.toSorted()).toEqual(["d\ufffd", "l\ufffd"]);
+      });
+      await using("", (folder) => folder.remove("odd", { recursive: true }));
+      expect(await readdir(top)).toEqual([]);
+    },
+  );
+
   test("that others remove meanwhile is gone for one of them, and the folder stays usable", async () => {
     await using("a", async (folder) => {
       for (let count = 0; count < 20; count += 1) await writeFile(at("a", String(count)), "1");

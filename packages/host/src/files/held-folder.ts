@@ -77,7 +77,7 @@ export class HeldFolder {
   }
 
   /** What an entry is, itself where it is a link; undefined where there is none. */
-  async look(name: string): Promise<Stats | undefined> {
+  async look(name: string | Buffer): Promise<Stats | undefined> {
     try {
       return await lstat(this.#at(name));
     } catch (error) {
@@ -116,11 +116,11 @@ export class HeldFolder {
     await folder.chmod(mode).finally(() => folder.close());
   }
 
-  /** The entries, in the order of the file system, as they are read. */
+  /** The entries, in the order of the file system, as they are read. Bytes of a name that are no UTF-8 are replaced. */
   async *entries(): AsyncGenerator<{ readonly name: string; readonly stats: Stats }> {
-    for await (const { name } of await opendir(this.#own())) {
+    for await (const { name } of bareEntries(this.#own())) {
       const stats = await this.look(name);
-      if (stats) yield { name, stats };
+      if (stats) yield { name: name.toString(), stats };
     }
   }
 
@@ -185,18 +185,18 @@ export class HeldFolder {
   }
 
   /** Removes an entry; of a link, the link. A folder that is not empty only with its content. */
-  async remove(name: string, { recursive = false } = {}, level = 0): Promise<void> {
+  async remove(name: string | Buffer, { recursive = false } = {}, level = 0): Promise<void> {
     const found = await lstat(this.#at(name));
     if (!found.isDirectory()) return unlink(this.#at(name));
     if (recursive) {
       if (level >= MOST_LEVELS)
         throw new FileFault(
           "conflict",
-          `${join(this.path, name)} has more than ${MOST_LEVELS} levels below it`,
+          `${join(this.path, String(name))} has more than ${MOST_LEVELS} levels below it`,
         );
       const inner = await this.#inner(name, false);
       try {
-        for await (const entry of await opendir(inner.#own()))
+        for await (const entry of bareEntries(inner.#own()))
           await inner.remove(entry.name, { recursive }, level + 1);
       } finally {
         await inner.close();
@@ -215,8 +215,8 @@ export class HeldFolder {
     await this.#handle.close();
   }
 
-  async #inner(name: string, make: boolean): Promise<HeldFolder> {
-    const path = join(this.path, name);
+  async #inner(name: string | Buffer, make: boolean): Promise<HeldFolder> {
+    const path = join(this.path, String(name));
     const at = this.#at(name);
     try {
       return new HeldFolder(await open(at, WALK), path);
@@ -233,7 +233,17 @@ export class HeldFolder {
     return THROUGH_DESCRIPTORS ? `/proc/self/fd/${this.#handle.fd}` : this.path;
   }
 
-  #at(name: string): string {
-    return join(this.#own(), basename(name));
+  #at(name: string | Buffer): string | Buffer {
+    return typeof name === "string"
+      ? join(this.#own(), basename(name))
+      : Buffer.concat([Buffer.from(`${this.#own()}${sep}`), name]);
   }
+}
+
+/** The entries of a folder with their names as the file system has them: any bytes, of which not all are UTF-8. */
+export async function* bareEntries(
+  folder: string | Buffer,
+): AsyncGenerator<{ readonly name: Buffer; readonly isFolder: boolean; readonly isFile: boolean }> {
+  for await (const entry of await opendir(folder, { encoding: "latin1" }))
+    yield { name: Buffer.from(entry.name, "latin1"), isFolder: entry.isDirectory(), isFile: entry.isFile() };
 }

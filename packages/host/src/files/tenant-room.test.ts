@@ -1,4 +1,15 @@
-import { link, mkdir, mkdtemp, realpath, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  link,
+  mkdir,
+  mkdtemp,
+  realpath,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ManualClock, settled } from "@reins/kit/manual-clock";
@@ -50,6 +61,51 @@ test("empty files take room, too", async () => {
   for (let count = 1; count < 8; count += 1) await link(join(folder, "0"), join(folder, String(count)));
   await expect(room.require(ann)).rejects.toThrow(QuotaError);
 });
+
+test.skipIf(process.platform !== "linux")(
+  "what lies under names that are not UTF-8 counts, of files and of folders",
+  async () => {
+    const { folder, room } = await opened(3 * MEBIBYTE);
+    const odd = (name: string) => Buffer.concat([Buffer.from(`${folder}/${name}`), Buffer.from([0xff])]);
+    await mkdir(odd("folder"));
+    await writeFile(Buffer.concat([odd("folder"), Buffer.from("/file")]), "x".repeat(MEBIBYTE));
+    await writeFile(odd("file"), "x".repeat(MEBIBYTE));
+    await room.require(ann);
+    await expect(room.require(ann, MEBIBYTE)).rejects.toThrow(QuotaError);
+  },
+);
+
+test("a folder whose path is too long to be measured leaves no room until it is moved or removed", async () => {
+  const { folder, room, clock } = await opened(MEBIBYTE);
+  const chain = Array.from({ length: 10 }, () => "d".repeat(200));
+  const [deep, deeper] = [join(folder, ...chain), join(folder, "e", ...chain)];
+  await mkdir(deep, { recursive: true });
+  await mkdir(deeper, { recursive: true });
+  await writeFile(join(deeper, "f".repeat(100)), "x");
+  // The file has a longer path than the system takes, and so could any folder beside it.
+  await rename(join(folder, "e"), join(deep, "e"));
+  await expect(room.require(ann)).rejects.toThrow(/ddd.* holds cannot be measured/);
+  await rename(join(deep, "e"), join(folder, "e"));
+  clock.advance(5_001);
+  await room.require(ann);
+});
+
+test.skipIf(process.getuid?.() === 0)(
+  "a folder that is closed to Reins leaves no room until it is open",
+  async () => {
+    const { folder, room, clock } = await opened(MEBIBYTE);
+    await mkdir(join(folder, "closed"));
+    for (const mode of [0o000, 0o400]) {
+      await writeFile(join(folder, "closed", "file"), "x");
+      await chmod(join(folder, "closed"), mode);
+      await expect(room.require(ann)).rejects.toThrow("closed holds cannot be measured");
+      await chmod(join(folder, "closed"), 0o700);
+      clock.advance(5_001);
+      await room.require(ann);
+      clock.advance(600_000);
+    }
+  },
+);
 
 test("writes that are under way count, and those that failed no more", async () => {
   const { room } = await opened(2 * MEBIBYTE);

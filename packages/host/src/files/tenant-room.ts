@@ -1,11 +1,10 @@
-import type { Dirent } from "node:fs";
-import { lstat, opendir } from "node:fs/promises";
-import { join } from "node:path";
-import { type Clock, LruCache, settlesWithin, systemClock } from "@reins/kit";
+import { lstat } from "node:fs/promises";
+import { sep } from "node:path";
+import { type Clock, hasCode, ifExists, LruCache, settlesWithin, systemClock } from "@reins/kit";
 import { type Principal, QuotaError, type Quotas } from "@reins/supervisor";
 import { reachesAll } from "../governor/session-folders.ts";
 import { FileFault } from "./file-fault.ts";
-import type { HeldFolder } from "./held-folder.ts";
+import { bareEntries, type HeldFolder } from "./held-folder.ts";
 
 export interface TenantRoomOptions {
   readonly quotas: Pick<Quotas, "bounds" | "require">;
@@ -25,6 +24,8 @@ export interface TakenRoom {
 /** What a tenant has in its folders: as measured, and what was written since. */
 interface Measured {
   bytes: number;
+  /** A folder that could not be measured, though who works in it could fill it. */
+  readonly closed?: string | undefined;
   readonly at: number;
 }
 
@@ -42,6 +43,8 @@ const LOOK_BYTES = 1024 * 1024;
 const RESERVE_BYTES = 1024 ** 3;
 const RESERVE_PART = 0.05;
 const MOST_TENANTS = 1_000;
+/** How much of a path an error shows. */
+const MOST_SHOWN = 512;
 
 /**
  * Bounds what the callers of a tenant write: by the quota `file_bytes`, and by what has to stay free on the disk, so that
@@ -91,12 +94,17 @@ export class TenantRoom {
     const check = (measured: Measured) => {
       const tenant = measured.bytes + Math.max(0, bytes - 1);
       quotas.require("file_bytes", principal, { principal: 0, tenant });
+      if (measured.closed !== undefined)
+        throw new FileFault(
+          "unavailable",
+          `what ${measured.closed} holds cannot be measured: it is closed, or its path is too long; open or remove it`,
+        );
     };
     let measured = await this.#measure(principal, MEASURE_MS, PATIENCE_MS);
     try {
       check(measured);
     } catch (error) {
-      if (!(error instanceof QuotaError)) throw error;
+      if (!(error instanceof QuotaError || error instanceof FileFault)) throw error;
       // Some may have been removed.
       measured = await this.#measure(principal, FULL_MS, FULL_PATIENCE_MS);
       check(measured);
@@ -122,8 +130,8 @@ export class TenantRoom {
     const at = clock.now().getTime();
     const measuring = rootsOf(principal)
       .then(sizeOf)
-      .then((bytes) => {
-        const measured = { bytes, at };
+      .then((size) => {
+        const measured = { ...size, at };
         this.#known.set(tenant, measured);
         return measured;
       })
@@ -147,24 +155,35 @@ export async function expectFree(folder: Pick<HeldFolder, "space">): Promise<voi
 }
 
 /** What folders with all that is in them take on the disk; nothing of what links lead to. */
-async function sizeOf(roots: readonly string[]): Promise<number> {
+async function sizeOf(roots: readonly string[]): Promise<Omit<Measured, "at">> {
   let bytes = 0;
-  const folders = roots.filter((root) => !roots.some((other) => root.startsWith(`${other}/`)));
+  let closed: string | undefined;
+  const folders = roots
+    .filter((root) => !roots.some((other) => root.startsWith(`${other}${sep}`)))
+    .map((root) => Buffer.from(root));
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop())
-    for await (const entry of entriesOf(folder)) {
-      const path = join(folder, entry.name);
-      if (entry.isDirectory()) folders.push(path);
-      const found = entry.isFile() ? await lstat(path).catch(() => undefined) : undefined;
-      bytes += Math.max(ENTRY_BYTES, (found?.blocks ?? 0) * 512);
+    try {
+      for await (const { name, isFolder, isFile } of bareEntries(folder)) {
+        const path = Buffer.concat([folder, SEPARATOR, name]);
+        if (isFolder) folders.push(path);
+        const found = isFile ? await ifExists(lstat(path)) : undefined;
+        bytes += Math.max(ENTRY_BYTES, (found?.blocks ?? 0) * 512);
+      }
+    } catch (error) {
+      if (await hides(folder, error)) closed = folder.toString().slice(0, MOST_SHOWN);
     }
-  return bytes;
+  return { bytes, closed };
 }
 
-/** The entries of a folder; none of one that cannot be read. */
-async function* entriesOf(folder: string): AsyncGenerator<Dirent> {
-  try {
-    yield* await opendir(folder);
-  } catch {
-    // Removed meanwhile, or closed to Reins: what it holds does not count.
-  }
+const SEPARATOR = Buffer.from(sep);
+
+/**
+ * Whether a folder that could not be read may hold what its tenant put there. One that was removed meanwhile does not, nor
+ * one of another user, in which nothing that Reins starts can write.
+ */
+async function hides(folder: Buffer, error: unknown): Promise<boolean> {
+  if (hasCode(error, "ENAMETOOLONG")) return true;
+  if (!hasCode(error, "EACCES", "EPERM")) return false;
+  const found = await lstat(folder).catch(() => undefined);
+  return found?.uid === process.getuid?.();
 }

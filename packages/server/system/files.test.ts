@@ -1,5 +1,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { readdirSync, readlinkSync } from "node:fs";
 import {
   link,
   lstat,
@@ -10,15 +12,20 @@ import {
   rm,
   stat,
   symlink,
+  truncate,
   writeFile,
 } from "node:fs/promises";
 import { request } from "node:http";
+import { request as requestOverTls } from "node:https";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { paxOf, type TarPart, tarOf } from "../../kit/test/tar.ts";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
+import { newCertificate } from "./fixtures/certificate.ts";
 import type { Served } from "./fixtures/home.ts";
+import { Http2Client } from "./fixtures/http2-client.ts";
 import { RpcClient } from "./fixtures/rpc-client.ts";
 
 const home = agentsForAll({
@@ -33,6 +40,21 @@ tool_rules:
 });
 const BYTES = { "content-type": "application/octet-stream" };
 const TAR = { "content-type": "application/x-tar" };
+
+/** More than what the system keeps on its way to a reader. */
+const LARGE = 256 * 1024 * 1024;
+
+/** How often this process has a file open. */
+function openedTimes(path: string): number {
+  const paths = readdirSync("/proc/self/fd").map((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`);
+    } catch {
+      return "";
+    }
+  });
+  return paths.filter((each) => each === path).length;
+}
 
 const at = (path: string, more = "") => `?path=${encodeURIComponent(path)}${more}`;
 const serve = () => serveAgents(home());
@@ -137,6 +159,75 @@ describe("a file of a caller", () => {
     half.destroy();
     await expect.poll(async () => (await readdir(home().workspace)).join()).not.toContain("reins-partial");
     expect(await readFile(inside("run.sh"), "utf8")).toBe("new");
+  });
+
+  test("that becomes shorter while it is sent is not taken for the whole, and recorded as failed", async () => {
+    const served = await serve();
+    await writeFile(inside("shrinks"), "");
+    await truncate(inside("shrinks"), LARGE);
+    const headers = { authorization: `Bearer ${served.access.token}` };
+    const sent = request(`${served.address}/v1/fs/file${at("shrinks")}`, { headers, agent: false }).end();
+    const [response] = await once(sent, "response");
+    await truncate(inside("shrinks"), 1);
+    let bytes = 0;
+    await expect(
+      (async () => {
+        for await (const part of response) bytes += part.length;
+      })(),
+    ).rejects.toThrow("aborted");
+    expect(bytes).toBeLessThan(LARGE);
+    const last = async () => (await home().ledger.read({ limit: 1_000 })).at(-1)?.entry.payload;
+    await expect.poll(last).toMatchObject({ tool: "fs/read_file", outcome: "failed" });
+  });
+
+  test.skipIf(process.platform !== "linux")(
+    "is let go where its reader does not read, over any version of HTTP",
+    async () => {
+      await writeFile(inside("unread"), "");
+      await truncate(inside("unread"), LARGE);
+      const path = `/v1/fs/file${at("unread")}`;
+      const limits = { stallMs: 200 };
+      const plain = await serveAgents(home(), { limits });
+      const tls = newCertificate();
+      const secure = await serveAgents(home(), { limits, listen: { tls } });
+      const { token } = secure.access;
+      const over2 = await Http2Client.open(secure.address, { ca: tls.cert, token });
+      const headers = { authorization: `Bearer ${token}` };
+      const over1 = [
+        request(`${plain.address}${path}`, { headers, agent: false }),
+        requestOverTls(`${secure.address}${path}`, { headers, agent: false, ca: tls.cert }),
+      ];
+      const begun = over1.map(async (sent) => {
+        sent.on("error", () => undefined);
+        const [response] = await once(sent.end(), "response");
+        response.on("error", () => undefined);
+        return response.statusCode;
+      });
+      const unread = await over2.open("GET", path);
+      expect([...(await Promise.all(begun)), unread.status]).toEqual([200, 200, 200]);
+      await expect.poll(() => openedTimes(inside("unread")), { timeout: 30_000 }).toBe(0);
+      // The rest of the connection is as it was.
+      expect((await over2.ask("GET", "/v1/health")).status).toBe(200);
+      for (const sent of over1) sent.destroy();
+    },
+  );
+
+  test("that is refused while it arrives does not keep its connection by what still comes", async () => {
+    const served = await serveAgents(home(), { limits: { stallMs: 200 } });
+    const { hostname, port, host } = new URL(served.address);
+    const socket = connect(Number(port), hostname);
+    onTestFinished(() => void socket.destroy());
+    let text = "";
+    socket.on("data", (data) => {
+      text += data.toString();
+    });
+    socket.on("error", () => undefined);
+    const head = `host: ${host}\r\nauthorization: Bearer ${served.access.token}\r\ncontent-length: ${2 ** 40}`;
+    socket.write(`PUT /v1/fs/file${at("too-large")} HTTP/1.1\r\n${head}\r\n\r\n`);
+    const dripping = setInterval(() => socket.write("x"), 50);
+    await expect.poll(() => text).toContain("HTTP/1.1 413");
+    await expect.poll(() => socket.destroyed, { timeout: 30_000 }).toBe(true);
+    clearInterval(dripping);
   });
 
   test("is decided about before it is touched, and what came of it is recorded", async () => {

@@ -1,6 +1,7 @@
 import type { Stats } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import { basename, join, relative, sep } from "node:path";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import { KeyedQueue } from "@reins/kit";
 import type { WrittenFile } from "../control/outcome.ts";
 import { reachesAll } from "../governor/session-folders.ts";
@@ -47,6 +48,8 @@ interface FileServiceParts {
   readonly access: CallerAccess;
   readonly room: TenantRoom;
   readonly setAside: SetAside;
+  /** Receives why the end of a reading could not be recorded. */
+  readonly onError: (error: unknown) => void;
 }
 
 /** How many files of an archive one verdict is about. */
@@ -64,14 +67,16 @@ export class FileService {
   readonly #access: CallerAccess;
   readonly #room: TenantRoom;
   readonly #setAside: SetAside;
+  readonly #onError: FileServiceParts["onError"];
   readonly #limits: UploadLimits;
   /** Changes by version, one at a time for a file. */
   readonly #changes = new KeyedQueue();
 
-  constructor({ access, room, setAside }: FileServiceParts, limits: Partial<UploadLimits> = {}) {
+  constructor({ access, room, setAside, onError }: FileServiceParts, limits: Partial<UploadLimits> = {}) {
     this.#access = access;
     this.#room = room;
     this.#setAside = setAside;
+    this.#onError = onError;
     this.#limits = { ...LIMITS, ...limits };
   }
 
@@ -126,8 +131,12 @@ export class FileService {
       return {
         ...{ path, size, modified: mtime, version: versionOf(stats) },
         stream: (start, last) => {
-          const bytes = file.createReadStream({ start, end: last, highWaterMark: CHUNK });
-          bytes.once("close", () => void end(bytes.readableEnded ? "completed" : "failed"));
+          const bytes = Readable.from(wholePart(file, { path, start, last }), { objectMode: false });
+          const ended = async () => {
+            await file.close();
+            await end(bytes.readableEnded ? "completed" : "failed");
+          };
+          bytes.once("close", () => void ended().catch(this.#onError));
           return bytes;
         },
         close: async () => {
@@ -338,6 +347,19 @@ async function within<Result>(
   } finally {
     await folder.close();
   }
+}
+
+/** The bytes of a file from one position to another, both included. Throws if it has become shorter than that. */
+async function* wholePart(
+  file: FileHandle,
+  { path, start, last }: { readonly path: string; readonly start: number; readonly last: number },
+): AsyncGenerator<Uint8Array> {
+  let at = start;
+  for await (const bytes of file.createReadStream({ start, end: last, highWaterMark: CHUNK })) {
+    yield bytes;
+    at += bytes.length;
+  }
+  if (at <= last) throw new FileFault("conflict", `${path} became shorter while it was read`);
 }
 
 function entryOf(name: string, path: string, stats: Stats): FoundEntry {

@@ -223,7 +223,7 @@ export class Hosting {
       const room = new TenantRoom({ quotas, rootsOf });
       const setAside = new SetAside(harness.home, onError);
       await setAside.recover();
-      const files = new FileService({ access, room, setAside });
+      const files = new FileService({ access, room, setAside, onError });
       const { home } = harness;
       const snapshots = new FileSnapshots({ home, onError });
       const rewinds = new Rewinds({

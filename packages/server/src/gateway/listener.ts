@@ -135,12 +135,13 @@ export class Listener {
   #take(request: IncomingMessage, response: ServerResponse): void {
     if (this.#closing && request.httpVersionMajor === 1) response.setHeader("connection", "close");
     response.on("close", this.#answered);
+    cutOffUnread(response, this.#options.limits.stallMs);
     if (request.httpVersionMajor === 1 && hasBody(request)) this.#expectArrival(request, response);
     setListenerContext(request, this.#options.context);
     this.#options.request(request, response);
   }
 
-  /** Closes the connection of a request that takes too long to arrive. */
+  /** Closes the connection of a request that takes too long to arrive, also once it is answered. */
   #expectArrival(request: IncomingMessage, response: ServerResponse): void {
     const { clock, limits } = this.#options;
     const cancel = clock.after(limits.requestTimeoutMs, () => {
@@ -150,6 +151,13 @@ export class Listener {
     arrivals.set(request, cancel);
     request.once("end", cancel);
     request.once("close", cancel);
+    response.once("close", () => {
+      if (request.complete || request.destroyed) return;
+      request.once(
+        "close",
+        clock.after(limits.stallMs, () => request.destroy()),
+      );
+    });
   }
 
   /** Closes kept-alive connections once the listener is closing. */
@@ -170,6 +178,24 @@ export class Listener {
     await this.#closed.promise;
     cancel();
   }
+}
+
+/**
+ * Ends the connection, over HTTP/2 the stream, of a client that takes nothing of its response for a while. Node begins to
+ * count anew with whatever is taken. Two looks in a row have to find it so: this process may have been suspended.
+ */
+function cutOffUnread(response: ServerResponse, milliseconds: number): void {
+  let wasWaiting = false;
+  response.on("drain", () => {
+    wasWaiting = false;
+  });
+  response.on("timeout", () => {
+    const isWaiting = response.writableLength > 0;
+    if (isWaiting && wasWaiting) response.destroy();
+    else response.setTimeout(milliseconds / 2);
+    wasWaiting = isWaiting;
+  });
+  response.setTimeout(milliseconds / 2);
 }
 
 /** What cancels the timeout for the arrival of each request. */

@@ -136,7 +136,7 @@ export class OperationRouter implements Router {
       return reply;
     };
     const config = { open: true };
-    // No timeout: the listener drops slow readers.
+    // No timeout: the listener cuts off those who do not read.
     this.#router.route({ method: ["GET", "HEAD"], url: path, exposeHeadRoute: false, config, handler });
   };
 

@@ -1,4 +1,5 @@
 import { readdir, writeFile } from "node:fs/promises";
+import { request } from "node:http";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
@@ -72,6 +73,37 @@ describe("the requests of a principal", () => {
     expect(median("answered")).toBeLessThanOrEqual(60);
     expect(counts.refused).toBeGreaterThan(counts.passed);
   });
+});
+
+test("requests that are under way are within the quotas of a principal and of its tenant", async () => {
+  const quotas = { principal: { open_requests: 2 }, tenant: { open_requests: 3 } };
+  const served = await Served.open(harness(), { quotas });
+  const [ann, ben] = [await served.person({ tenant: "slow" }), await served.person({ tenant: "slow" })];
+  const other = await served.person();
+  /** A request whose body does not come whole. */
+  const begun = (as: string) => {
+    const headers = { authorization: `Bearer ${as}`, "content-type": "application/json" };
+    const sent = request(`${served.address}/v1/logout`, {
+      ...{ method: "POST", headers: { ...headers, "content-length": 100 }, agent: false },
+    });
+    sent.on("error", () => undefined).write("{");
+    onTestFinished(() => void sent.destroy());
+    return sent;
+  };
+  const status = async (as: string) => (await served.ask("GET", SELF, { as })).status;
+  const slow = [begun(ann.secret), begun(ann.secret)];
+  await expect.poll(() => status(ann.secret)).toBe(429);
+  expect(await served.ask("GET", SELF, { as: ann.secret })).toMatchObject({
+    headers: { "content-type": "application/problem+json", "retry-after": "10" },
+    body: { detail: expect.stringContaining("2 of 2 open_requests") },
+  });
+  expect(await status(ben.secret)).toBe(200);
+  begun(ben.secret);
+  await expect.poll(() => status(ben.secret)).toBe(429);
+  expect([await status(other.secret), await status(served.access.token)]).toEqual([200, 200]);
+  for (const sent of slow) sent.destroy();
+  await expect.poll(() => status(ann.secret)).toBe(200);
+  expect(await status(ben.secret)).toBe(200);
 });
 
 describe("the streams of a principal", () => {

@@ -23,9 +23,10 @@ const QuotaOfPrincipal = z.strictObject({
   /** In an hour. */
   installs: Amount,
   /**
-   * At once: server-sent events and WebSockets, open sessions, processes of agents, commands of callers, drafts of policies
-   * that are studied, requests about files.
+   * At once: HTTP requests under way, server-sent events and WebSockets, open sessions, processes of agents, commands of
+   * callers, drafts of policies that are studied, requests about files.
    */
+  open_requests: Amount,
   streams: Amount,
   sessions: Amount,
   agents: Amount,

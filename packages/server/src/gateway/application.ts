@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { OriginRules } from "@reins/ahp";
 import { PROBLEM_TYPE } from "@reins/api";
-import { rateHeaders } from "@reins/kit";
+import { isClosed, rateHeaders } from "@reins/kit";
 import { LOCAL, type Quotas } from "@reins/supervisor";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Caller, RequestAuthenticator } from "../access/authenticator.ts";
@@ -111,10 +111,15 @@ function enter(
   }
   const ofLogins = operation?.node === "logins";
   const admit = (caller: Caller | null) => {
-    if (caller) {
-      // The operator has no quota.
-      const left = caller.id === LOCAL ? undefined : quotas.take("requests", caller);
+    // The operator has no quota.
+    if (caller && caller.id !== LOCAL) {
+      const left = quotas.take("requests", caller);
       if (left) reply.headers(rateHeaders("requests", left));
+      const release = quotas.hold("open_requests", caller);
+      // One that is answered before all of it has come is still under way.
+      const answered = () => (raw.complete ? release() : raw.once("close", release));
+      if (isClosed(reply.raw)) release();
+      else reply.raw.once("close", answered);
     }
     done(request.is404 ? absent(allowed.of(pathOf(raw))) : undefined);
   };

@@ -9,6 +9,7 @@ type QuotaRate = keyof typeof WINDOWS;
 
 /** What a principal or tenant has so much of at once. */
 type QuotaHolding =
+  | "open_requests"
   | "streams"
   | "sessions"
   | "agents"
@@ -34,13 +35,13 @@ export interface QuotaSettings {
 /** Enough for people and busy programs; one tenant reaches its own before it is felt by others. */
 const OF_PRINCIPAL: Quota = {
   ...{ requests: 6_000, messages: 60_000, prompts: 300, installs: 30 },
-  ...{ streams: 500, sessions: 1_000, agents: 50, commands: 64, studies: 2, file_requests: 64 },
-  ...{ stored_bytes: Number.POSITIVE_INFINITY, file_bytes: Number.POSITIVE_INFINITY },
+  ...{ open_requests: 1_000, streams: 500, sessions: 1_000, agents: 50, commands: 64, studies: 2 },
+  ...{ file_requests: 64, stored_bytes: Number.POSITIVE_INFINITY, file_bytes: Number.POSITIVE_INFINITY },
 };
 const OF_TENANT: Quota = {
   ...{ requests: 18_000, messages: 180_000, prompts: 900, installs: 60 },
-  ...{ streams: 2_000, sessions: 5_000, agents: 100, commands: 256, studies: 3, file_requests: 256 },
-  ...{ stored_bytes: 10 * 1024 ** 3, file_bytes: 100 * 1024 ** 3 },
+  ...{ open_requests: 4_000, streams: 2_000, sessions: 5_000, agents: 100, commands: 256, studies: 3 },
+  ...{ file_requests: 256, stored_bytes: 10 * 1024 ** 3, file_bytes: 100 * 1024 ** 3 },
 };
 
 /** Who uses something. The tenant of a principal may not be known yet. */

@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
-import { Agent } from "node:http";
+import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import {
@@ -11,13 +12,13 @@ import {
   OTHER_DOORS,
   permissionOf,
 } from "@reins/api";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { haakRoutes } from "../src/index.ts";
 import { agentsForAll } from "./fixtures/agents.ts";
 import { begin } from "./fixtures/ask.ts";
 import { everyOperation, serveEverything } from "./fixtures/everything.ts";
-import type { Served } from "./fixtures/home.ts";
+import type { Person, Served } from "./fixtures/home.ts";
 import { silent } from "./fixtures/parts.ts";
 import { RpcClient } from "./fixtures/rpc-client.ts";
 
@@ -174,6 +175,54 @@ describe("what belongs to a tenant", () => {
       expect([method, path, status]).toEqual([method, path, 404]);
     }
     expect((await served.ask("GET", `/v1/sessions/${session}`, { as: ann.secret })).status).toBe(200);
+  });
+
+  test("is in no stream of another, nor what it is about in one of another user", async () => {
+    const ann = await served.person({ roles: ["admin"] });
+    const foreign = await served.person({ tenant: "globex", roles: ["admin"] });
+    const user = await served.person();
+    const streams = everyOperation.filter(
+      ({ method, path, events }) => method === "GET" && !path.includes("{") && events !== undefined,
+    );
+    /** What each of the streams has shown a person so far. */
+    const shownTo = async ({ secret }: Person) => {
+      const shown = new Map<string, string>();
+      for (const { path } of streams) {
+        const headers = { authorization: `Bearer ${secret}`, accept: "text/event-stream" };
+        const sent = request(`${served.address}${path}`, { headers, agent: false }).end();
+        onTestFinished(() => void sent.destroy());
+        const [response] = await once(sent, "response");
+        if (response.statusCode !== 200) continue;
+        shown.set(path, "");
+        response.setEncoding("utf8").on("data", (text: string) => {
+          shown.set(path, `${shown.get(path)}${text}`);
+        });
+      }
+      return shown;
+    };
+    const [own, others, users] = [await shownTo(ann), await shownTo(foreign), await shownTo(user)];
+    const notOpen = ["/acp", "/v1/rpc", "/v1/wire/requests/stream"];
+    const open = streams.map(({ path }) => path).filter((path) => !notOpen.includes(path));
+    expect([...others.keys()].toSorted()).toEqual(open.toSorted());
+    const client = await RpcClient.open(served, { as: ann.secret });
+    const session = await client.begin(home().workspace);
+    await client.prompt(session, "say canary");
+    const principal = await home().harness.identity.current(ann);
+    const approval = await served.question(session, "default", "deploy", { to: "canary" }, principal?.user);
+    const calls = [{ id: "canary", type: "tool", name: "glob", args: { pattern: "*" } }];
+    const declaration = { kind: "act", message: "canary", calls };
+    const run = await served.ask("POST", "/v1/runs", { as: ann.secret, body: { declaration, session } });
+    expect(run.status).toBeLessThan(300);
+    const marks = [session, "canary", String(Object(run.body).run_id)];
+    const seenIn = (shown: ReadonlyMap<string, string>, named: readonly string[]) =>
+      [...shown].flatMap(([path, text]) => (named.some((mark) => text.includes(mark)) ? [path] : []));
+    // The streams of the owner show it, so that those of others had the time to.
+    // Nothing is tapped here.
+    const shows = open.filter((path) => path !== "/v1/wire/stream");
+    await expect.poll(() => seenIn(own, marks).toSorted()).toEqual(shows.toSorted());
+    expect(seenIn(others, [...marks, approval])).toEqual([]);
+    expect(seenIn(users, marks)).toEqual([]);
+    expect(users.get("/v1/approvals/stream")).toContain(approval);
   });
 
   test("is in no list of another", async () => {

@@ -206,7 +206,9 @@ export async function permissionOutcome(
   const { approval, reason } = reinsMeta(params);
   const answer = await handler?.({ sessionId, call: toolCall, options: offered, approval, reason, signal });
   if (answer === undefined) return aborted(signal, { outcome: { outcome: "cancelled" } });
-  const chosen = typeof answer === "object" ? answer : offered.find(({ kind }) => kind === KINDS[answer]);
+  const chosen = offered.find(({ optionId, kind }) =>
+    typeof answer === "object" ? optionId === answer.optionId : kind === KINDS[answer],
+  );
   if (!chosen) throw RequestError.invalidRequest(undefined, "no such answer is offered");
   return { outcome: { outcome: "selected", optionId: chosen.optionId } };
 }

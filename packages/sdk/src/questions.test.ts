@@ -39,7 +39,9 @@ describe("a permission request", () => {
   });
 
   it("is an error, which denies nothing for others, if the answer is not offered or the handler fails", async () => {
-    await expect(permissionOutcome(() => "allow_always", params, signal)).rejects.toThrow("offered");
+    // The server would refuse it, which ends the connection.
+    for (const answer of ["allow_always", { optionId: "none" }] as const)
+      await expect(permissionOutcome(() => answer, params, signal)).rejects.toThrow("offered");
     const failing = () => Promise.reject(new Error("broken"));
     await expect(permissionOutcome(failing, params, signal)).rejects.toThrow("broken");
   });

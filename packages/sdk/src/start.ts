@@ -97,11 +97,12 @@ class Server {
   /** Resolves with the address when the server can decide. */
   async healthy({ timeoutMs = 60_000, signal, ...options }: StartServerOptions): Promise<string> {
     const late = AbortSignal.timeout(timeoutMs);
+    const end = signal ? AbortSignal.any([signal, late]) : late;
     while (!this.#ended.signal.aborted && !late.aborted) {
       signal?.throwIfAborted();
       const url = /http:\/\/127\.0\.0\.1:\d+/.exec(this.#output)?.[0];
       if (url !== undefined) {
-        const health = new Http(url, options).request("/v1/health", { method: "GET", signal: late });
+        const health = new Http(url, options).request("/v1/health", { method: "GET", signal: end });
         const isHealthy = await health.then(
           () => true,
           () => false,

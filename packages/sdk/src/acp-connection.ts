@@ -126,8 +126,9 @@ function initialization({ onElicitation, turns }: AcpOptions): JsonObject {
 /** Maps an error response to the error that describes it. */
 function requestError(error: unknown, closed: AbortSignal): unknown {
   if (error instanceof RequestError) {
-    const { interrupted, problem, retryAfterMs } = membersOf(error.data);
+    const { interrupted, incompatible, problem, retryAfterMs } = membersOf(error.data);
     if (interrupted === true) return new InterruptedError(error.message, { cause: error });
+    if (incompatible === true) return new ConnectionError("incompatible", error.message, { cause: error });
     const { status } = membersOf(problem);
     const wait = typeof retryAfterMs === "number" ? retryAfterMs : undefined;
     if (typeof status === "number") return new ApiError(status, problem, wait);

@@ -4,6 +4,8 @@ import { type RpcStreamOptions, rpcStream } from "./rpc-stream.ts";
 /** A server of `/v1/rpc` that a test writes to; `post` answers what is not `initialize`. */
 class FakeServer {
   readonly posted: Record<string, unknown>[] = [];
+  /** The ids of the messages whose response is to come on the stream. */
+  readonly later: unknown[] = [];
   readonly opened: (string | null)[] = [];
   post: (message: Record<string, unknown>) => Response = () => new Response(null, { status: 202 });
   isForgetful = false;
@@ -24,6 +26,7 @@ class FakeServer {
     }
     const message = JSON.parse(String(body));
     this.posted.push(message);
+    if (new Headers(headers).get("prefer") === "respond-async") this.later.push(message.id);
     if (isRefused) return new Response(null, { status: 401 });
     if (message.method !== "initialize") return this.post(message);
     const result = { protocolVersion: 1 };
@@ -102,6 +105,41 @@ describe("the stream of /v1/rpc", () => {
     server.send({ method: "end", params: {} });
     expect(await read()).toMatchObject({ id: 1, result: {} });
     expect(await read()).toMatchObject({ method: "end" });
+  });
+
+  it("has the response on the stream, resumed or not, where agents or people may take long", async () => {
+    const { server, write, read } = await opened();
+    await write({ id: 1, method: "session/new", params: {} });
+    await write({ id: 2, method: "_reins/session/history", params: {} });
+    await expect.poll(() => server.posted).toHaveLength(3);
+    expect(server.later).toEqual([1]);
+    server.send({ method: "first", params: {} });
+    await read();
+    server.break();
+    await expect.poll(() => server.opened).toEqual([null, "1"]);
+    server.send({ id: 1, result: { sessionId: "s" } });
+    expect(await read()).toMatchObject({ id: 1, result: { sessionId: "s" } });
+  });
+
+  it.each([{ jsonrpc: "2.0", id: 99, result: {} }, { error: "down" }, "nothing"])(
+    "answers a request with an error where the response is %j, which is of another",
+    async (answer) => {
+      const { server, write, read } = await opened();
+      server.post = () => Response.json(answer);
+      await write({ id: 1, method: "session/new", params: {} });
+      expect(await read()).toMatchObject({ id: 1, error: { message: expect.stringContaining("another") } });
+    },
+  );
+
+  it("reads messages with the parser that is given", async () => {
+    const { server, read } = await opened({
+      parse: (text) => {
+        if (text.includes("twice")) throw new SyntaxError("a member is there twice");
+        return JSON.parse(text);
+      },
+    });
+    server.send({ method: "session/update", params: { twice: 1 } });
+    await expect(read()).rejects.toMatchObject({ name: "ConnectionError", code: "incompatible" });
   });
 
   it("answers a request that the server refused, or that was cut off, with an error", async () => {

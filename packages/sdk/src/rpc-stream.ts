@@ -83,9 +83,8 @@ class RpcTransport {
       case "request": {
         this.#pending.add(classified.id);
         if (this.#connection === undefined) return this.#initialize(message, classified.id);
-        const sent = this.#request(message, classified.id, classified.method === "session/prompt");
-        // A prompt is accepted at once, so that what follows, such as its cancellation, comes after it. The response
-        // to any other request may take long, and nothing waits for it.
+        const sent = this.#request(message, classified.id, classified.method);
+        // What follows a prompt, such as its cancellation, comes after it.
         return classified.method === "session/prompt" ? sent : undefined;
       }
       case "notification":
@@ -103,27 +102,38 @@ class RpcTransport {
   async #initialize(message: JsonObject, id: RequestId): Promise<void> {
     try {
       const response = await this.#post(withAgent(message, this.#options.agent ?? "native"), {});
-      this.#connection = response.headers.get(RPC_CONNECTION) ?? undefined;
-      await this.#receive(parseResponse(await responseText(response)));
-      if (this.#connection === undefined)
+      const connection = response.headers.get(RPC_CONNECTION);
+      if (connection === null)
         throw new ConnectionError(
           "incompatible",
           `The response has no ${RPC_CONNECTION}; other origins cannot see it.`,
         );
-      void this.#read(this.#connection);
+      this.#connection = connection;
+      await this.#receiveResponse(id, response);
+      void this.#read(connection);
     } catch (error) {
       await this.#refuse(id, error);
     }
   }
 
-  async #request(message: JsonObject, id: RequestId, isPrompt: boolean): Promise<void> {
+  async #request(message: JsonObject, id: RequestId, method: string): Promise<void> {
     try {
       await this.#open.promise;
-      const response = await this.#post(message, isPrompt ? { prefer: "respond-async" } : {});
-      if (response.status === 200) await this.#receive(parseResponse(await responseText(response)));
+      // An agent is installed and started first, and a person may be asked: the response comes on the stream, which
+      // outlives connections and timeouts of platforms.
+      const response = await this.#post(
+        message,
+        method.startsWith("session/") ? { prefer: "respond-async" } : {},
+      );
+      if (response.status === 200) await this.#receiveResponse(id, response);
     } catch (error) {
       await this.#refuse(id, error);
     }
+  }
+
+  async #receiveResponse(id: RequestId, response: Response): Promise<void> {
+    await this.#receive(this.#parsed(await responseText(response)));
+    await this.#refuse(id, new ConnectionError("incompatible", "The response answers another request."));
   }
 
   /**
@@ -165,6 +175,10 @@ class RpcTransport {
     });
   }
 
+  #parsed(text: string): unknown {
+    return parseResponse(text, this.#options.parse);
+  }
+
   #named(): Record<string, string> {
     return this.#connection === undefined ? {} : { [RPC_CONNECTION]: this.#connection };
   }
@@ -184,7 +198,7 @@ class RpcTransport {
         giveUpMs: this.#http.giveUpMs,
         onState: (isOpen) => this.#setOpen(isOpen),
       });
-      for await (const { data } of events) if (data !== undefined) await this.#receive(parseResponse(data));
+      for await (const { data } of events) if (data !== undefined) await this.#receive(this.#parsed(data));
     } catch (error) {
       this.#fail(error);
     }
@@ -234,7 +248,7 @@ class RpcTransport {
     const data =
       error instanceof ApiError
         ? { problem: problemOf(error), retryAfterMs: error.retryAfterMs }
-        : { interrupted: true };
+        : { [isIncompatible(error) ? "incompatible" : "interrupted"]: true };
     await this.#pass({ jsonrpc: "2.0", id, error: { code: INTERNAL, message: errorMessage(error), data } });
   }
 
@@ -269,6 +283,10 @@ class RpcTransport {
 function isTransient(error: unknown): boolean {
   if (error instanceof ApiError) return error.status === 429 || (error.status >= 500 && error.status !== 501);
   return error instanceof ConnectionError && error.code === "unreachable";
+}
+
+function isIncompatible(error: unknown): boolean {
+  return error instanceof ConnectionError && error.code === "incompatible";
 }
 
 function problemOf({ status, code, title, detail, errors }: ApiError): Problem {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { LoopbackServer } from "@reins/kit";
 import { expect, onTestFinished, test } from "vitest";
 import { connect, type ReinsClient } from "../src/index.ts";
+import { start } from "../src/start.ts";
 
 type Answer = (request: IncomingMessage, response: ServerResponse, body: Message) => void;
 interface Message {
@@ -20,6 +21,7 @@ const SELF = {
   is_admin: true,
 };
 const silent: Answer = () => undefined;
+const CONNECTED = { "x-acp-connection-id": "c" };
 const json = (response: ServerResponse, value: unknown, headers = {}) =>
   response.writeHead(200, { "content-type": "application/json", ...headers }).end(JSON.stringify(value));
 
@@ -40,8 +42,7 @@ async function lying(
     const answer = answers[name];
     if (answer) answer(request, response, body);
     else if (name === "/v1/whoami") json(response, SELF);
-    else if (name === "initialize")
-      json(response, { jsonrpc: "2.0", id: body.id, result: {} }, { "x-acp-connection-id": "c" });
+    else if (name === "initialize") json(response, { jsonrpc: "2.0", id: body.id, result: {} }, CONNECTED);
     else if (name === "GET")
       response.writeHead(200, { "content-type": "text/event-stream" }).write(": hello\n\n");
     else response.writeHead(202).end();
@@ -82,6 +83,19 @@ test("an aborted request is cancelled at the server, and the connection goes on"
   const create = reins.sessions.create({ cwd: "/", signal: abortedAfter(seen, "session/new") });
   await expect(create).rejects.toThrow("enough");
   await expect.poll(() => seen).toContain("$/cancel_request");
+});
+
+test("a start is aborted though the server never says that it is healthy", async () => {
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const server = await LoopbackServer.listen();
+  onTestFinished(() => server.close());
+  server.serve(() => resolve());
+  const abort = new AbortController();
+  const program = `console.log(${JSON.stringify(server.url)}); process.stdin.resume();`;
+  const started = start({ command: [process.execPath, "-e", program], signal: abort.signal });
+  await asked;
+  abort.abort(new Error("enough"));
+  await expect(started).rejects.toThrow("enough");
 });
 
 test("closing does not wait for a server that never answers", async () => {
@@ -164,4 +178,26 @@ test.each<[string, unknown]>([
     "session/new": (_request, response, { id }) => json(response, { jsonrpc: "2.0", id, result }),
   });
   await expect(reins.sessions.create({ cwd: "/" })).rejects.toMatchObject({ code: "incompatible" });
+});
+
+test.each<[string, string, Answer]>([
+  ["a page", "session/new", (_, response) => response.writeHead(200).end("<html>")],
+  [
+    "another response",
+    "session/new",
+    (_, response) => json(response, { jsonrpc: "2.0", id: 99, result: {} }),
+  ],
+  ["a page", "initialize", (_, response) => response.writeHead(200, CONNECTED).end("<html>")],
+  ["another response", "initialize", (_, response) => json(response, { id: 99, result: {} }, CONNECTED)],
+  [
+    "no connection",
+    "initialize",
+    (_, response, { id }) => json(response, { jsonrpc: "2.0", id, result: {} }),
+  ],
+])("a server that sends %s for %s is incompatible", async (_, method, answer) => {
+  const { reins } = await lying({ [method]: answer });
+  await expect(reins.sessions.create({ cwd: "/" })).rejects.toMatchObject({
+    name: "ConnectionError",
+    code: "incompatible",
+  });
 });

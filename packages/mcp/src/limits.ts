@@ -8,6 +8,8 @@ export interface McpLimits {
   readonly callsInFlight: number;
   /** Other requests that may be under way at a time, in either direction. */
   readonly requestsInFlight: number;
+  /** What a server may ask of the agent in a minute, of which each is decided and recorded. */
+  readonly serverRequestsPerMinute: number;
   /** Connections or sessions that an agent may have with one server at a time. */
   readonly connections: number;
   /** Tools of one server that are listed and remembered. */
@@ -34,6 +36,7 @@ export const MCP_LIMITS: McpLimits = {
   bufferedBytes: 64 * 1_024 * 1_024,
   callsInFlight: 64,
   requestsInFlight: 256,
+  serverRequestsPerMinute: 120,
   connections: 16,
   tools: 4_096,
   startMs: 30_000,

@@ -4,6 +4,8 @@ import type { AgentLink } from "./agent-request.ts";
 import { type GovernedMethods, isHousekeeping, refused } from "./governed-methods.ts";
 import { NO_SAMPLING, SAMPLING } from "./outcome.ts";
 
+const MINUTE_MS = 60_000;
+
 interface Open {
   /** The server's own id, of whatever type. */
   readonly id: unknown;
@@ -17,7 +19,8 @@ interface Open {
 }
 
 /** What {@link ServerRequests} are made of. */
-interface ServerRequestParts extends Pick<ServerContext, "limits" | "mayAskForSampling"> {
+interface ServerRequestParts
+  extends Pick<ServerContext, "limits" | "clock" | "faults" | "mayAskForSampling"> {
   readonly methods: GovernedMethods;
 }
 
@@ -27,10 +30,13 @@ export class ServerRequests {
   readonly #parts: ServerRequestParts;
   readonly #open = new Map<number, Open>();
   #lastId = 0;
+  /** How many more may be decided, as of a time. */
+  #allowance: { readonly left: number; readonly at: number };
 
   constructor(agent: AgentLink, parts: ServerRequestParts) {
     this.#agent = agent;
     this.#parts = parts;
+    this.#allowance = { left: parts.limits.serverRequestsPerMinute, at: parts.clock.now().getTime() };
   }
 
   /** Passes a request on to the agent, unless it may not be made. */
@@ -44,10 +50,16 @@ export class ServerRequests {
       respond(failure(RPC.lost, "too many requests to the agent are under way"));
       return;
     }
+    const isFree = isHousekeeping(message.method, "server request");
+    if (!isFree && !this.#takeAllowance()) {
+      this.#parts.faults.note("undelivered", "the server asks the agent for too much in a short time");
+      respond(failure(RPC.lost, "too many requests to the agent in a short time"));
+      return;
+    }
     this.#lastId += 1;
     const open: Open = { id: message.id, deciding: new AbortController(), respond, passed: false };
     this.#open.set(this.#lastId, open);
-    if (isHousekeeping(message.method, "server request")) this.#push(this.#lastId, open, message);
+    if (isFree) this.#push(this.#lastId, open, message);
     else void this.#decide(this.#lastId, open, message);
   }
 
@@ -87,6 +99,17 @@ export class ServerRequests {
       if (!open.passed) continue;
       this.#agent.push({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason } });
     }
+  }
+
+  /** Whether another one may be decided: a server must not be able to fill the ledger. */
+  #takeAllowance(): boolean {
+    const { limits, clock } = this.#parts;
+    const most = limits.serverRequestsPerMinute;
+    const at = clock.now().getTime();
+    const back = (Math.max(0, at - this.#allowance.at) * most) / MINUTE_MS;
+    const left = Math.min(most, this.#allowance.left + back);
+    this.#allowance = { left: left < 1 ? left : left - 1, at };
+    return left >= 1;
   }
 
   async #decide(id: number, open: Open, message: Message): Promise<void> {

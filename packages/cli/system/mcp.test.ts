@@ -112,6 +112,25 @@ describe.each(["alone", "through the Reins that runs"])("reins mcp, %s", (how) =
   });
 });
 
+it("ends with the Reins behind it, and what waited for a person then is not done, however it is answered", async () => {
+  const home = new OperatedHome();
+  const up = await home.up();
+  const { client, transport, told } = desktop(home, ["--name", "lab", "--", LAB.command, ...LAB.args]);
+  const connected = client.connect(transport, { timeout: 120_000 });
+  connected.catch(() => undefined);
+  await home.done("approvals", "approve", await pending(home, "mcp/start"));
+  await connected;
+  const late = join(home.workspace, "late");
+  const call = client.callTool({ name: "write", arguments: { path: late, text: "x" } }, { timeout: 120_000 });
+  call.catch(() => undefined);
+  const id = await pending(home, "mcp:lab/write");
+  up.signal("SIGKILL");
+  await expect(call).rejects.toThrow();
+  await expect.poll(() => told.join(""), { timeout: 30_000 }).toContain("went away");
+  await home.run("approvals", "approve", id);
+  expect(existsSync(late)).toBe(false);
+});
+
 it("serves two clients at once where no Reins runs, and neither gets at what only the other may", async () => {
   const home = new OperatedHome();
   const open = async (name: string) => {

@@ -1,9 +1,12 @@
+import { execFileSync, spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { OperatedHome } from "./support/operated-home.ts";
+import { reinsCommand } from "./support/reins.ts";
 
 const SECRET = "a-secret-of-the-receiver";
 
@@ -86,6 +89,43 @@ describe("the audit export of the server", () => {
     expect(createHmac("sha256", SECRET).update(`${time}.${body}`).digest("hex")).toBe(signature);
     expect(request.headers["content-type"]).toBe("application/x-ndjson");
     expect(body).not.toContain(SECRET);
+  });
+
+  it("has standard output for its records alone, also those of commands, whose output is another's", async () => {
+    const home = new OperatedHome();
+    await configured(home, 'audit: [{ name: out, to: "-" }]\n');
+    const added = await home.done("agents", "add", "mine", "--json", "--", process.execPath, "x.js");
+    expect(JSON.parse(added)).toMatchObject({ agent: "mine" });
+    const reins = home.start("up", "--port", "0", "--workspace", home.workspace);
+    const has = (count: number) => reins.lines.length >= count;
+    await expect.poll(() => has(2) && reins.stderr.includes("listening"), { timeout: 30_000 }).toBe(true);
+    const stored = linesOf(await home.done("audit", "export"));
+    await expect.poll(() => has(stored.length), { timeout: 30_000 }).toBe(true);
+    const records = Array.from({ length: 120 }, (_, index) => home.decide({ session: `s${index % 5}` }));
+    await Promise.all(records);
+    await home.stop(reins);
+    expect(reins.log.slice(0, stored.length)).toEqual(stored);
+    expect(reins.log.map(({ seq }) => seq)).toEqual(reins.log.map((_, index) => index));
+
+    // A reader that hangs stops nothing. A pipe with a name holds less than those between processes.
+    await rm(join(home.path, "audit"), { recursive: true });
+    const fifo = join(home.workspace, "unread");
+    execFileSync("mkfifo", [fifo]);
+    const unread = await open(fifo, "r+");
+    onTestFinished(() => unread.close());
+    const [command = "", ...args] = reinsCommand;
+    const hanging = spawn(command, [...args, "up", "--port", "0"], {
+      ...{ cwd: home.workspace, stdio: ["ignore", unread.fd, "pipe"] },
+      env: { PATH: process.env.PATH, HOME: home.path, REINS_ACP_REGISTRY_URL: "off", ...home.environment },
+    });
+    onTestFinished(() => void hanging.kill("SIGKILL"));
+    let told = "";
+    hanging.stderr?.on("data", (text: Buffer) => {
+      told += text;
+    });
+    await expect.poll(() => told, { timeout: 30_000 }).toContain("recorded in the ledger");
+    hanging.kill("SIGTERM");
+    expect(await once(hanging, "exit")).toEqual([0, null]);
   });
 
   it("is watched by the doctor, and never stops a decision", async () => {

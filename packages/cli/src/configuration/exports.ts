@@ -31,6 +31,9 @@ export const AuditSettings = z
   .default([]);
 export type AuditSettings = z.infer<typeof AuditSettings>;
 
+/** Names standard output as the place of an export. */
+export const OUTPUT = "-";
+
 /** Whether records are posted there. */
 export function isAddress(to: string): boolean {
   return /^https?:\/\//i.test(to);

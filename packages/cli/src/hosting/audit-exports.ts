@@ -5,7 +5,7 @@ import type { OpenHarness } from "@reins/server";
 import type { AuditDestination } from "@reins/telemetry/audit";
 import type { OtelSettings } from "@reins/telemetry/otel";
 import { CONFIGURATION_FILE, unusable } from "../configuration/configuration.ts";
-import { type AuditSettings, isAddress } from "../configuration/exports.ts";
+import { type AuditSettings, isAddress, OUTPUT } from "../configuration/exports.ts";
 import { auditCursorIn } from "../home.ts";
 import { version } from "../installation.ts";
 import type { Log } from "../log.ts";
@@ -15,11 +15,14 @@ interface AuditExportsOptions {
   readonly settings: AuditSettings;
   readonly opened: Pick<OpenHarness, "store" | "ledger">;
   readonly log: Log;
+  /** Whether standard output is for exports: to a command that serves an editor or prints a result it is not. */
+  readonly hasOutput: boolean;
 }
 
-/** Begins the exports of a home; returns what ends them. */
+/** Begins the exports of a home; returns what ends them. Those that lack their output go on when it is there. */
 export async function startAuditExports(options: AuditExportsOptions): Promise<() => Promise<void>> {
-  const { home, settings, opened, log } = options;
+  const { home, opened, log, hasOutput } = options;
+  const settings = options.settings.filter(({ to }) => to !== OUTPUT || hasOutput);
   if (settings.length === 0) return async () => undefined;
   const { AuditRecords, ContinuousExport, CursorFile } = await import("@reins/telemetry/audit");
   // Reads what was committed, where the writer's own reader would wait for what is being written.
@@ -53,7 +56,7 @@ export async function auditDestination(
   clock: Clock = systemClock,
 ): Promise<AuditDestination> {
   const { fileDestination, streamDestination, webhookDestination } = await import("@reins/telemetry/audit");
-  if (to === "-") return streamDestination(process.stdout);
+  if (to === OUTPUT) return streamDestination(process.stdout);
   return isAddress(to)
     ? webhookDestination({ url: to, secret, headers }, clock)
     : fileDestination(resolve(home, to));

@@ -50,6 +50,8 @@ export interface HomeOptions {
   readonly skillDirs?: readonly string[] | undefined;
   /** Sees every message between clients, Reins and agents. */
   readonly tap?: WireTap | undefined;
+  /** Whether audit exports may use standard output. */
+  readonly exportsToOutput?: boolean | undefined;
 }
 
 /** Opens the home of a command without agents. Records no start, and creates no first constitution. */
@@ -68,7 +70,7 @@ export async function openHomeHarness(home: string, notice: Notice): Promise<Ope
 export function openHome(options: HomeOptions & { readonly haak: HaakSettings }): Promise<ServedReins>;
 export function openHome(options: HomeOptions): Promise<Reins>;
 export async function openHome(options: HomeOptions & { readonly haak?: HaakSettings }): Promise<Reins> {
-  const { home, log, haak } = options;
+  const { home, log, haak, exportsToOutput = false } = options;
   const onError =
     options.report ?? ((error: unknown) => log.error({ err: error }, "a background task failed"));
   const agents = await HomeAgents.open(home);
@@ -98,7 +100,7 @@ export async function openHome(options: HomeOptions & { readonly haak?: HaakSett
   const { origin } = reins.ledger;
   log.info({ ledger: origin }, `decisions are recorded in the ledger ${origin}`);
   const audited = await withExports(reins, () =>
-    startAuditExports({ home, settings: audit, opened: reins, log }),
+    startAuditExports({ home, settings: audit, opened: reins, log, hasOutput: exportsToOutput }),
   );
   return withExports(audited, () => startTelemetry({ settings: telemetry, opened: reins, log }));
 }

@@ -16,6 +16,7 @@ import {
 } from "@reins/server";
 import { command, type ValuesOf } from "../../command.ts";
 import { readConfiguration } from "../../configuration/configuration.ts";
+import { OUTPUT } from "../../configuration/exports.ts";
 import { requirePolicyFiles } from "../../configuration/policy-files.ts";
 import { requireFolder } from "../../files.ts";
 import { homeFolder, openHome, operatorSocketIn, socketIn } from "../../home.ts";
@@ -85,7 +86,9 @@ Environment, each overridden by its flag:
     const settings = resolveUpSettings(flags, process.env, file);
     const { home, database } = settings;
     refuseOpenServer(settings.host, settings.tokens);
-    const log = await openLog(process.stdout, logLevel(verbose, process.env));
+    // Records and the log would get between each other's lines.
+    const isForRecords = file.audit.some(({ to }) => to === OUTPUT);
+    const log = await openLog(isForRecords ? process.stderr : process.stdout, logLevel(verbose, process.env));
     const tls = readTls(settings.tls);
     await openHome(home, (message) => log.warn(message));
     await requirePolicyFiles(settings.policyFiles);
@@ -101,9 +104,14 @@ Environment, each overridden by its flag:
     } finally {
       await store.close();
       restore();
+      // A reader that hangs keeps no process: the records that it did not take are exported again.
+      if (isForRecords) setTimeout(() => process.exit(), LAST_OUTPUT_MS).unref();
     }
   },
 });
+
+/** How long the last records have to be read when Reins has stopped. */
+const LAST_OUTPUT_MS = 1_000;
 
 interface PreparedUp {
   readonly settings: UpSettings;
@@ -137,7 +145,7 @@ async function serve({ settings, flags, log, tls, store }: PreparedUp): Promise<
       const losses = { acceptLoss: flags.acceptLoss, losses: () => store.losses };
       const skillDirs = (flags.skillDir ?? []).map((folder) => resolve(folder));
       const parts = { home, log, report, flags, openStore, workspace, tap: admin.tap, haak, ...losses };
-      const opened = await openReinsHome({ ...parts, skillDirs });
+      const opened = await openReinsHome({ ...parts, skillDirs, exportsToOutput: true });
       admin.attend(opened.harness, opened.hosting);
       return cluster ? joined(opened, { cluster, settings, address, report }) : opened;
     },

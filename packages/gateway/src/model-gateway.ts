@@ -295,17 +295,14 @@ async function readCall({ method, below, request, bytes }: Arrived): Promise<Rea
   return { body, facts, bytes: text.length + values * BYTES_PER_VALUE };
 }
 
-/** How many values a JSON text has at most. */
+/** How many values a JSON text has at most; counted as far as that matters. */
 function valuesIn(text: string): number {
-  let count = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === COMMA || code === OPEN_BRACKET || code === OPEN_BRACE) count += 1;
-  }
+  let count = 1;
+  for (const mark of [",", "[", "{"])
+    for (let at = text.indexOf(mark); at >= 0 && count <= MAX_VALUES; at = text.indexOf(mark, at + 1))
+      count += 1;
   return count;
 }
-
-const [COMMA, OPEN_BRACKET, OPEN_BRACE] = [0x2c, 0x5b, 0x7b];
 
 /** Answers for the provider, in its dialect. */
 function refuseWith(

@@ -158,8 +158,8 @@ const openaiChat: CallDialect = {
     // Some servers count reasoning in the total alone.
     const rest = (amountAt(usage, "total_tokens") ?? 0) - (read ?? 0);
     const output = written === undefined || read === undefined ? written : Math.max(written, rest);
-    const cached = amountAt(at(usage, "prompt_tokens_details"), "cached_tokens");
-    return { counts: withCache(read, cached, output), characters, isFinal: true };
+    const counts = withCache(read, cachedIn(at(usage, "prompt_tokens_details")), output);
+    return { counts, characters, isFinal: true };
   },
   error: openaiError,
 };
@@ -187,7 +187,7 @@ const openaiResponses: CallDialect = {
     const usage = at(at(document, "response") ?? document, "usage");
     const characters = writtenIn(at(document, "delta") ?? at(document, "output"));
     if (!isRecord(usage)) return { characters };
-    const cached = amountAt(at(usage, "input_tokens_details"), "cached_tokens");
+    const cached = cachedIn(at(usage, "input_tokens_details"));
     const counts = withCache(amountAt(usage, "input_tokens"), cached, amountAt(usage, "output_tokens"));
     return { counts, characters, isFinal: true };
   },
@@ -242,7 +242,8 @@ const gemini: CallDialect = {
     const isFinal =
       at(document, "promptFeedback") !== undefined ||
       candidates.some((candidate) => at(candidate, "finishReason") !== undefined);
-    return { counts: withCache(read, count("cachedContentTokenCount"), output), characters, isFinal };
+    const cached = { read: count("cachedContentTokenCount"), written: 0 };
+    return { counts: withCache(read, cached, output), characters, isFinal };
   },
   error: (status, message) => ({ error: { code: status, message, status: kindOf(status).toUpperCase() } }),
 };
@@ -304,17 +305,22 @@ function kindOf(status: number): string {
   return kinds[status] ?? (status < 500 ? "invalid_request_error" : "api_error");
 }
 
-/** Counts of an API that reports what a cache held as a part of the input; only those that it reports. */
+/** Counts of an API that reports what a cache held, or took, as a part of the input; only those that it reports. */
 function withCache(
   read: number | undefined,
-  cached = 0,
-  output: number | undefined = undefined,
+  cached: { readonly read: number; readonly written: number },
+  output: number | undefined,
 ): Partial<TokenCounts> {
-  const held = Math.min(cached, read ?? 0);
-  return known({
-    ...{ input: read === undefined ? undefined : read - held, output },
-    ...{ cache_read: held, cache_write: 0 },
-  });
+  const cache_read = Math.min(cached.read, read ?? 0);
+  const cache_write = Math.min(cached.written, (read ?? 0) - cache_read);
+  const input = read === undefined ? undefined : read - cache_read - cache_write;
+  return known({ input, output, cache_read, cache_write });
+}
+
+/** What OpenAI says of its cache. */
+function cachedIn(details: unknown): { readonly read: number; readonly written: number } {
+  const written = amountAt(details, "cache_write_tokens") ?? 0;
+  return { read: amountAt(details, "cached_tokens") ?? 0, written };
 }
 
 function known(counts: Record<keyof TokenCounts, number | undefined>): Partial<TokenCounts> {

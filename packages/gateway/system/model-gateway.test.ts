@@ -224,8 +224,13 @@ describe("what caches held", () => {
     [
       "openai",
       "/v1/responses",
-      { usage: { input_tokens: 50, output_tokens: 6, input_tokens_details: { cached_tokens: 20 } } },
-      { input: 30, output: 6, cache_read: 20, cache_write: 0 },
+      {
+        usage: {
+          ...{ input_tokens: 50, output_tokens: 6 },
+          input_tokens_details: { cached_tokens: 20, cache_write_tokens: 25 },
+        },
+      },
+      { input: 5, output: 6, cache_read: 20, cache_write: 25 },
     ],
     [
       "gemini",

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Message } from "../history/entry.ts";
 import { chatRequest } from "./openai-chat.ts";
+import { openAiUsage } from "./openai-client.ts";
 
 const text = (words: string) => ({ type: "text" as const, text: words });
 const image = { type: "image" as const, mimeType: "image/png", data: "AAAA" };
@@ -98,5 +99,12 @@ describe("a request in Chat Completions", () => {
     const call = { type: "call" as const, id: "1", name: "read_file", toolCallId: "t", arguments: json };
     const [message] = messagesOf({ role: "assistant", model: "m", parts: [call] });
     expect(message).toMatchObject({ tool_calls: [{ function: { arguments: json } }] });
+  });
+});
+
+test("the tokens that a cache held or took are counted apart from other input", () => {
+  const reported = { input: 50, output: 6, cached: 20, cacheWritten: 25, thought: undefined };
+  expect(openAiUsage(reported)).toEqual({
+    ...{ inputTokens: 5, outputTokens: 6, cachedReadTokens: 20, cachedWriteTokens: 25 },
   });
 });

@@ -109,6 +109,7 @@ function usageFrom(reported: OpenAI.CompletionUsage): TokenUsage {
     input: reported.prompt_tokens,
     output: reported.completion_tokens,
     cached: reported.prompt_tokens_details?.cached_tokens,
+    cacheWritten: reported.prompt_tokens_details?.cache_write_tokens,
     thought: reported.completion_tokens_details?.reasoning_tokens,
   });
 }

@@ -44,16 +44,18 @@ export function effortOf(level: Exclude<ThoughtLevel, "default">): "none" | "low
   return level === "off" ? "none" : level;
 }
 
-/** The usage of a request. OpenAI counts cached tokens as input too. */
+/** The usage of a request. OpenAI counts what its cache held, and what it took, as input too. */
 export function openAiUsage(
-  reported: Record<"input" | "output" | "cached" | "thought", unknown>,
+  reported: Record<"input" | "output" | "cached" | "cacheWritten" | "thought", unknown>,
 ): TokenUsage {
   const cachedReadTokens = reportedTokens(reported.cached);
+  const cachedWriteTokens = reportedTokens(reported.cacheWritten);
   const thoughtTokens = reportedTokens(reported.thought);
   return {
-    inputTokens: Math.max(0, reportedTokens(reported.input) - cachedReadTokens),
+    inputTokens: Math.max(0, reportedTokens(reported.input) - cachedReadTokens - cachedWriteTokens),
     outputTokens: reportedTokens(reported.output),
     ...(cachedReadTokens > 0 && { cachedReadTokens }),
+    ...(cachedWriteTokens > 0 && { cachedWriteTokens }),
     ...(thoughtTokens > 0 && { thoughtTokens }),
   };
 }

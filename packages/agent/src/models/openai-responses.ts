@@ -112,6 +112,7 @@ function usageFrom(reported: OpenAI.Responses.ResponseUsage): TokenUsage {
     input: reported.input_tokens,
     output: reported.output_tokens,
     cached: reported.input_tokens_details?.cached_tokens,
+    cacheWritten: reported.input_tokens_details?.cache_write_tokens,
     thought: reported.output_tokens_details?.reasoning_tokens,
   });
 }

@@ -163,6 +163,30 @@ describe("a session of the native agent", () => {
     );
   });
 
+  test("has the files restored that its sub-agents changed by Reins, whichever they are", async () => {
+    const agent = await openRewinding({ agents: [stubEntry("stub")] });
+    const { workspace } = agent;
+    await writeFile(join(workspace, "a.txt"), "as it was");
+    const before = await treeOf(workspace);
+    const put = JSON.stringify({ path: join(workspace, "c.txt"), content: "of another agent" });
+    await agent.turn(
+      "delegate",
+      ["spawn_subagent", { prompt: "the child" }],
+      ["write_file", { path: "b.txt", content: "of the child" }],
+      ["spawn_subagent", { prompt: "the grandchild" }],
+      ["edit_file", { path: "a.txt", old_text: "was", new_text: "is" }],
+    );
+    await agent.turn("delegate to another", ["spawn_subagent", { prompt: `put ${put}`, agent: "stub" }]);
+    expect(Object.keys(await treeOf(workspace))).toEqual(["a.txt", "b.txt", "c.txt"]);
+    const turns = await agent.turns();
+    expect(turns.map(({ prompt, files }) => [prompt, files])).toEqual([
+      ["delegate", 2],
+      ["delegate to another", 1],
+    ]);
+    expect(await agent.rewind(turns[0]?.id ?? "")).toMatchObject({ done: true });
+    expect(await treeOf(workspace)).toEqual(before);
+  });
+
   test("shows what it would do, and does nothing", async () => {
     const agent = await openRewinding();
     await agent.turn("one", ["write_file", { path: "a.txt", content: "1" }]);

@@ -43,6 +43,8 @@ export interface SubagentTask {
   /** The parent session. */
   readonly sessionId: string;
   readonly prompt: string;
+  /** The turn of the parent that it belongs to. */
+  readonly turn?: SnapshotTurn | undefined;
   /** The worker that clients of the parent see. */
   readonly worker?: string | undefined;
   /** The real folder it works in. */

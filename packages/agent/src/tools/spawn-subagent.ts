@@ -87,7 +87,7 @@ export const spawnSubagent = defineTool({
     try {
       const text = await subagents.run(
         {
-          ...{ sessionId, prompt, workingDir, agent, worker: worker.id },
+          ...{ sessionId, prompt, workingDir, agent, worker: worker.id, turn: context.turn },
           tools: given.allowed_tools,
           worktree: given.worktree === true ? {} : given.worktree || undefined,
           allowance: { calls: given.max_calls, tokens: given.max_tokens },

@@ -1,4 +1,5 @@
 import { isObject } from "@reins/acp";
+import type { SnapshotTurn } from "@reins/agent";
 import type { AgentEntry } from "@reins/agents";
 import { amountOf } from "@reins/kit";
 import type {
@@ -48,6 +49,8 @@ export interface Descent {
   /** The only files and folders it may write, as real paths; as the rest allows when absent. */
   readonly mayWrite?: readonly string[] | undefined;
   readonly allowance: Allowance;
+  /** The session of the user, and its turn, with which is kept what files were before it changes them; its own if absent. */
+  readonly keptWith?: { readonly session: string; readonly turn: SnapshotTurn } | undefined;
   /** The durable run that goes on with it after a restart, and the key of its session, which that run has stored. */
   readonly run?: string | undefined;
   readonly key?: string | undefined;

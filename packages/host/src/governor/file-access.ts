@@ -72,20 +72,21 @@ async function performPermitted<Value>(
 
 /** Writes a file after what it was is kept for the turn; outside of all turns, for what follows the last one. */
 async function withSnapshot<Value>(
-  { context, id, record, turn, lastTurn = "" }: GovernedSession,
+  { context, id, record, turn, lastTurn = "", descent }: GovernedSession,
   { path, content }: Extract<Access, { kind: "write" }>,
   write: () => Promise<Value>,
 ): Promise<Value> {
   const { snapshots, now } = context;
   if (!snapshots) return write();
   const prompt = turn?.prompt();
-  const kept = {
+  const own = {
     id: turn?.id ?? `after:${lastTurn}`,
     at: turn?.started ?? now().toISOString(),
     prompt: Array.isArray(prompt) ? promptText(prompt) : "",
   };
-  const place = { tenant: record.tenant, session: id };
-  return snapshots.change(place, kept, { path: await realPlace(path), content }, write);
+  const kept = descent?.keptWith ?? { session: id, turn: own };
+  const place = { tenant: record.tenant, session: kept.session };
+  return snapshots.change(place, kept.turn, { path: await realPlace(path), content }, write);
 }
 
 /** A permit that is used for a file; a write is ended by the call. */

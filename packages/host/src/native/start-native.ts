@@ -31,6 +31,7 @@ import { isAllowedUnasked } from "../control/enforce.ts";
 import { NATIVE } from "../control/scope.ts";
 import { fileState, StandingVerdicts } from "../control/standing-verdicts.ts";
 import type { GovernorOptions } from "../governor/context.ts";
+import type { GovernedSession } from "../governor/governed-session.ts";
 import { Governor } from "../governor/governor.ts";
 import { reachesAll } from "../governor/session-folders.ts";
 import type { Protocol } from "../graph/protocol.ts";
@@ -169,7 +170,7 @@ export function startNative(options: NativeOptions): {
   };
   const services = nativeServices({
     ...{ messaging, subjectOf, offers, spawn, mayRead },
-    snapshots: rest.snapshots && snapshotsIn(rest.snapshots, tenant, (id) => subjectOf(id)?.session),
+    snapshots: rest.snapshots && snapshotsIn(rest.snapshots, tenant, (id) => governor.sessionOf(id)),
     workerOf: (id) => governor.sessionOf(id)?.descent?.worker,
     offersBridge: (id, method) => governor.sessionOf(id)?.clients.whoServes?.(method, {}) !== undefined,
     native: entry.id,
@@ -351,13 +352,14 @@ function nativeServices(options: NativeServicesOptions): HostServices {
 function snapshotsIn(
   snapshots: Pick<FileSnapshots, "change">,
   tenant: string,
-  nameOf: (sessionId: string) => string | undefined,
+  sessionOf: (sessionId: string) => GovernedSession | undefined,
 ): SnapshotService {
   return {
     change: async (id, turn, change, run) => {
-      const session = nameOf(id);
-      if (session === undefined) throw new Error(`there is no session ${id}`);
-      return snapshots.change({ tenant, session }, turn, change, run);
+      const found = sessionOf(id);
+      if (!found) throw new Error(`there is no session ${id}`);
+      const kept = found.descent?.keptWith ?? { session: found.id, turn };
+      return snapshots.change({ tenant, session: kept.session }, kept.turn, change, run);
     },
   };
 }

@@ -238,7 +238,7 @@ export class Subagents {
 function descentOf(
   { id, depth, descent, workspace, mutationScope }: Parent["session"],
   token: string,
-  { tools, allowance, worker }: SubagentTask,
+  { tools, allowance, worker, turn }: SubagentTask,
   worktree: string | undefined,
 ): Descent {
   const above = descent?.allowance ?? ALLOWANCE;
@@ -252,6 +252,9 @@ function descentOf(
     depth: depth + 1,
     roots: worktree === undefined ? (workspace.realRoots ?? workspace.roots) : [worktree],
     worktree,
+    // A worktree is not of the session that is taken back.
+    keptWith:
+      worktree === undefined ? (descent ? descent.keptWith : turn && { session: id, turn }) : undefined,
     tools: tools && inherited ? tools.filter((tool) => inherited.includes(tool)) : (tools ?? inherited),
     allowance: {
       calls: Math.min(allowance?.calls ?? ALLOWANCE.calls, above.calls),

@@ -284,6 +284,29 @@ describe("the log", () => {
     await after.close();
   });
 
+  test("has no gap and repeats nothing where another node takes over, whichever of them began first", async () => {
+    const store = await newStore();
+    const [one, two] = [
+      await EventLog.open({ store, now: () => 0 }),
+      await EventLog.open({ store, now: () => 0 }),
+    ];
+    await two.adopt("t");
+    for (let n = 1; n <= 3; n += 1) await two.append(message(n));
+    await two.flush();
+    two.release("t");
+    // One that writes nothing before the tenant moves on.
+    await one.adopt("t");
+    const seen = await one.end("t");
+    one.release("t");
+    await two.adopt("t");
+    const back = following(two, seen);
+    await two.append(message(4));
+    await expect.poll(() => back.numbers()).toEqual([4]);
+    expect(back.gaps).toEqual([]);
+    await one.close();
+    await two.close();
+  });
+
   test("flushes what it holds when the store is read, and hurries for subscribers", async () => {
     const store = await newStore();
     const journal = await mkdtemp(join(tmpdir(), "log-journal-"));

@@ -70,7 +70,7 @@ describe("messages as runs", () => {
   it("go together while nothing but their text differs, each at the next place of its tenant", () => {
     const places = new Map([["t", 10]]);
     const batch = [said(1), said(2), said(3, "other"), { ...said(4), except: "c" }, said(5, "s", "another")];
-    const runs = runsOf(batch, { ...AT, places });
+    const runs = runsOf(batch, { epochOf: () => AT.epoch, at: AT.at, places });
     expect(runs).toEqual([
       { tenant: "t", session: "s", ...AT, first: 11, texts: ['{"n":1}', '{"n":2}'] },
       { tenant: "t", session: "other", ...AT, first: 13, texts: ['{"n":3}'] },

@@ -218,13 +218,13 @@ function sizeOf(runs: readonly Run[]): number {
 
 /** When messages are written, and the last position of each tenant so far. */
 interface Placing {
-  readonly epoch: number;
+  readonly epochOf: (tenant: string) => number;
   readonly at: number;
   readonly places: Map<string, number>;
 }
 
 /** Messages as runs, each at its position; advances the positions of the tenants. */
-export function runsOf(batch: readonly NewEvent[], { epoch, at, places }: Placing): readonly Run[] {
+export function runsOf(batch: readonly NewEvent[], { epochOf, at, places }: Placing): readonly Run[] {
   const runs: (Run & { readonly texts: string[] })[] = [];
   for (const event of batch) {
     const { tenant, session, request, except } = event;
@@ -233,7 +233,10 @@ export function runsOf(batch: readonly NewEvent[], { epoch, at, places }: Placin
     places.set(tenant, place);
     const last = runs.at(-1);
     if (last && goesOn(last, event)) last.texts.push(text);
-    else runs.push({ tenant, session, request, except, epoch, at, first: place, texts: [text] });
+    else {
+      const epoch = epochOf(tenant);
+      runs.push({ tenant, session, request, except, epoch, at, first: place, texts: [text] });
+    }
   }
   return runs;
 }

@@ -9,7 +9,7 @@ import {
   type NewEvent,
   readWritten,
 } from "./logged-event.ts";
-import { type LogSubscriber, Subscription } from "./subscription.ts";
+import { Followers, type LogSubscriber, Subscription } from "./subscription.ts";
 import { logTables, type Run } from "./tables.ts";
 
 /** Sessions and connections whose last position is cached: those that were written to last. */
@@ -38,7 +38,10 @@ interface Unhanded {
  * from the store, and costs no memory meanwhile.
  */
 export class EventLog {
+  /** That of the process. */
   readonly epoch: number;
+  /** Those of tenants that the process took over, each later than what the one before wrote. */
+  readonly #epochs = new Map<string, number>();
   readonly #options: EventLogOptions;
   readonly #journal: Journal | undefined;
   readonly #followers = new Followers();
@@ -106,9 +109,17 @@ export class EventLog {
 
   /** Goes on with the messages of a tenant where the process that wrote them before has come. */
   async adopt(tenant: string): Promise<void> {
-    const last = await this.#options.store.query(logTables, "last", { tenant });
+    const { store } = this.#options;
+    const [epoch] = await store.commit([change(logTables, "begin", null)]);
+    const last = await store.query(logTables, "last", { tenant });
+    this.#epochs.set(tenant, epoch);
     this.#placed.set(tenant, last);
     this.#last.set(tenant, last);
+  }
+
+  /** When the messages of a tenant are written that are written now. */
+  epochOf(tenant: string): number {
+    return this.#epochs.get(tenant) ?? this.epoch;
   }
 
   /** Leaves the messages of a tenant to another process. */
@@ -166,7 +177,7 @@ export class EventLog {
   /** The last position of a tenant, after everything that was appended. */
   async end(tenant: string): Promise<Cursor> {
     await this.written();
-    return { epoch: this.epoch, order: this.last(tenant) };
+    return { epoch: this.epochOf(tenant), order: this.last(tenant) };
   }
 
   /** How many messages were ever written, of all tenants. */
@@ -213,7 +224,7 @@ export class EventLog {
   subscribe(subscriber: LogSubscriber, from: Cursor): Subscription {
     return new Subscription(
       {
-        epoch: this.epoch,
+        epoch: this.epochOf(subscriber.tenant),
         page: (sessions, after) => this.page(subscriber.tenant, sessions, after),
         lastOf: (epoch) =>
           this.#options.store.query(logTables, "lastOf", { tenant: subscriber.tenant, epoch }),
@@ -265,7 +276,8 @@ export class EventLog {
     if (this.#retry && !this.#closing) return;
     const newest = this.#newest;
     this.#waiting = [];
-    const runs = runsOf(batch, { epoch: this.epoch, at: this.#options.now(), places: this.#placed });
+    const epochOf = (tenant: string) => this.epochOf(tenant);
+    const runs = runsOf(batch, { epochOf, at: this.#options.now(), places: this.#placed });
     const journal = this.#journal;
     if (!journal) {
       this.#bring({ batch, runs, written: newest });
@@ -361,38 +373,4 @@ function refused(reason: unknown): Promise<void> {
 
 function keyOf(tenant: string, session: string): string {
   return `${tenant}\n${session}`;
-}
-
-/** The followers of each name in a log. */
-class Followers {
-  readonly #followers = new Map<string, Set<Subscription>>();
-
-  /** Whether a name has a follower. */
-  has(name: string): boolean {
-    return this.#followers.has(name);
-  }
-
-  /** Delivers a message to the followers of a name. */
-  push(name: string, event: LoggedEvent): void {
-    const all = this.#followers.get(name);
-    if (all) for (const follower of all) follower.push(event);
-  }
-
-  join(name: string, follower: Subscription): void {
-    const all = this.#followers.get(name) ?? new Set();
-    all.add(follower);
-    this.#followers.set(name, all);
-  }
-
-  leave(name: string, follower: Subscription): void {
-    const all = this.#followers.get(name);
-    all?.delete(follower);
-    if (all?.size === 0) this.#followers.delete(name);
-  }
-
-  /** Fails all followers. */
-  fail(error: unknown): void {
-    for (const follower of new Set([...this.#followers.values()].flatMap((all) => [...all])))
-      follower.fail(error);
-  }
 }

@@ -21,7 +21,7 @@ export interface LoggedEvent extends NewEvent {
   readonly text?: string | undefined;
   /** Grows with every message of the tenant, across restarts. */
   readonly order: number;
-  /** Grows with every start of the process that writes the log. */
+  /** Grows with every start of the process that writes the log, and with every node that takes the tenant over. */
   readonly epoch: number;
   /** Milliseconds since 1970. */
   readonly at: number;

@@ -196,16 +196,16 @@ export class DurableConnection {
   ): Promise<Beginning> {
     const { log } = this.#parts.hub;
     const { epoch: before, start, tenant, sessions } = this.#record;
-    const last = log.last(tenant);
-    if (before !== log.epoch) await this.#save({ epoch: log.epoch });
+    const [last, now] = [log.last(tenant), log.epochOf(tenant)];
+    if (before !== now) await this.#save({ epoch: now });
     const floor = (typeof session === "string" ? sessions[session] : undefined) ?? start;
     const reached = this.#reached.get(session ?? WHOLE);
     if (seen === undefined)
-      return { from: { epoch: log.epoch, order: (continues ? reached : undefined) ?? floor } };
+      return { from: { epoch: now, order: (continues ? reached : undefined) ?? floor } };
     // An event that this process has not sent is from an earlier epoch.
-    const epoch = seen <= (reached ?? 0) ? log.epoch : before;
+    const epoch = seen <= (reached ?? 0) ? now : before;
     const order = Math.max(seen, floor);
-    if (epoch !== log.epoch || order <= last) return { from: { epoch, order } };
+    if (epoch !== now || order <= last) return { from: { epoch, order } };
     return { from: { epoch, order: last }, lost: { after: last, until: order, reason: "lost" } };
   }
 

@@ -85,13 +85,18 @@ function openShared(database: Database): OpenTables {
       own({
         tenant,
         labels = {},
+        agents = [],
       }: {
         tenant: string;
         labels?: Record<string, string>;
+        agents?: readonly string[];
       }): TenantOwner | undefined {
         const row = owner.get(tenant);
         if (row) return { tenant, node: row.node, claim: row.claim, address: JSON.parse(row.body).address };
-        const chosen = leastBusy(nodes().filter((node) => hasLabels(node, labels)));
+        const chosen = chosenOf(
+          nodes().filter((node) => hasLabels(node, labels)),
+          agents,
+        );
         if (!chosen?.state) return undefined;
         own.run(tenant, chosen.id, chosen.claim);
         return { tenant, node: chosen.id, claim: chosen.claim, address: chosen.state.address };
@@ -113,12 +118,13 @@ function hasLabels(node: KnownNode, wanted: Readonly<Record<string, string>>): b
   return Object.entries(wanted).every(([name, value]) => node.labels[name] === value);
 }
 
-/** The node that takes over a tenant: with the fewest sessions and tenants for its capacity. */
-function leastBusy(nodes: readonly KnownNode[]): KnownNode | undefined {
+/** The node that takes over a tenant: with most of its agents, and then the fewest sessions and tenants for its capacity. */
+function chosenOf(nodes: readonly KnownNode[], agents: readonly string[]): KnownNode | undefined {
   const fit = nodes.filter(({ isAlive, state }) => isAlive && state && !state.isDraining);
+  const hasOf = ({ state }: KnownNode) => agents.filter((agent) => state?.agents.includes(agent)).length;
   const loadOf = ({ state, tenants, capacity = 1_000 }: KnownNode) =>
     ((state?.sessions ?? 0) + tenants) / Math.max(capacity, 1);
-  return fit.toSorted((one, other) => loadOf(one) - loadOf(other))[0];
+  return fit.toSorted((one, other) => hasOf(other) - hasOf(one) || loadOf(one) - loadOf(other))[0];
 }
 
 function nodeIn({ labels, alive, capacity, body, draining, ...row }: NodeRow): KnownNode {

@@ -41,10 +41,14 @@ export interface TenantOwner {
 type NodeChanges = {
   /** Tells the others of a node; gives whether it is to drain. What an earlier process of its name told is forgotten. */
   tell(args: { node: string; claim: string; state: Omit<NodeState, "isDraining"> }): boolean;
-  /** The owner of a tenant. Without a live one, the least busy node with the wanted labels gets it. */
+  /**
+   * The owner of a tenant. Without a live one, a node with the wanted labels gets it: of those that have most of the agents
+   * the least busy.
+   */
   own(args: {
     tenant: string;
     labels?: Readonly<Record<string, string>> | undefined;
+    agents?: readonly string[] | undefined;
   }): TenantOwner | undefined;
   /** Gives a tenant up. */
   disown(args: Pick<TenantOwner, "tenant" | "node" | "claim">): undefined;

@@ -78,6 +78,26 @@ describe.skipIf(postgresFolder === undefined)("several nodes on one database", (
     ]);
   });
 
+  it("give a tenant to the one that has most of its agents, and else to the least busy", async () => {
+    const address = server.address();
+    const [busy] = await Promise.all([open(address, "busy"), open(address, "idle")]);
+    for (const { id: node, claim } of await busy.query(nodeTables, "list", null)) {
+      const isBusy = node === "busy";
+      const state = { address: `${node}:1`, version: "1", sessions: isBusy ? 5 : 0 };
+      const agents = isBusy ? ["claude", "codex"] : ["codex"];
+      await busy.commit([change(nodeTables, "tell", { node, claim, state: { ...state, agents } })]);
+    }
+    const ownerOf = async (tenant: string, agents: readonly string[]) => {
+      const [owner] = await busy.commit([change(nodeTables, "own", { tenant, agents })]);
+      return owner?.node;
+    };
+    expect(await ownerOf("acme", ["claude", "codex", "native"])).toBe("busy");
+    expect(await ownerOf("other", ["codex", "native"])).toBe("idle");
+    expect(await ownerOf("third", ["native"])).toBe("idle");
+    // It stays where it is.
+    expect(await ownerOf("third", ["claude"])).toBe("idle");
+  });
+
   it("wait for each other only where they change the same, and never for good", async () => {
     const address = server.address();
     const [one, other] = await Promise.all([open(address, "one"), open(address, "other")]);

@@ -70,8 +70,8 @@ function logStart({ opened, home, workspace, ownToken, log }: StartedServer, ahp
   log.info({ workspace }, `sessions that name no folder work in ${workspace}`);
 }
 
-/** Reads only folder names, to load nothing else. */
-async function installedIn(home: string): Promise<string[]> {
+/** The agents that are installed in a home. Reads only folder names, to load nothing else. */
+export async function installedIn(home: string): Promise<string[]> {
   const folder = join(home, "agents");
   const names = await readdir(folder).catch(() => []);
   const found = await Promise.all(

@@ -36,6 +36,9 @@ const module: TablesModule = {
       `SELECT count(*) AS tenant, coalesce(sum(CASE WHEN principal = @principal THEN 1 ELSE 0 END), 0) AS principal FROM sessions
        WHERE tenant = @tenant AND body ->> '$.ended' IS NULL`,
     );
+    const agents = database.prepare<{ readonly agent: string }>(
+      "SELECT DISTINCT agent FROM sessions WHERE tenant = ? AND body ->> '$.ended' IS NULL ORDER BY agent",
+    );
     // A sealed text says with which key: `v1.<key>.…`
     const sealedWithKeys = database.prepare(
       `SELECT body FROM sessions WHERE id > ? AND substr(body ->> '$.sealed_servers', 4, 8) IN
@@ -54,6 +57,7 @@ const module: TablesModule = {
         byKey: ({ key, tenant }: { key: string; tenant: string }) => recordIn(byKey.get(tenant, key)),
         countOpen: (args: { tenant: string; principal: string }) =>
           countOpen.get(args) ?? { tenant: 0, principal: 0 },
+        agents: ({ tenant }: { tenant: string }) => agents.all(tenant).map(({ agent }) => agent),
         sealedWithKeys: ({ keys, after, limit }: { keys: readonly string[]; after: string; limit: number }) =>
           sealedWithKeys.all(after, JSON.stringify(keys), limit).map(recordIn),
         list({ open = false, ...range }: SessionRange) {

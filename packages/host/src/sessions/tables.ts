@@ -40,6 +40,8 @@ export type SessionQueries = {
     readonly tenant: number;
     readonly principal: number;
   };
+  /** The agents of those that have not ended. */
+  agents(args: { tenant: string }): string[];
   /** Those whose MCP servers were sealed with some keys, by id. */
   sealedWithKeys(args: { keys: readonly string[]; after: string; limit: number }): SessionRecord[];
 };

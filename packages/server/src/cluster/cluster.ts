@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Hosting } from "@reins/host";
+import { type Hosting, sessionTables } from "@reins/host";
 import { errorMessage, Repeater, systemClock } from "@reins/kit";
 import { change, type KnownNode, nodeTables, type Store, type TenantOwner } from "@reins/store";
 import { DEFAULT_TENANT, type Harness, LOCAL } from "@reins/supervisor";
@@ -113,7 +113,9 @@ export class Membership {
     const known = this.#owners.get(tenant);
     if (known) return known;
     const labels = labelsFor?.(tenant);
-    const [owner] = await store.commit([change(nodeTables, "own", { tenant, ...(labels && { labels }) })]);
+    const agents = await store.query(sessionTables, "agents", { tenant });
+    const wanted = { tenant, agents, ...(labels && { labels }) };
+    const [owner] = await store.commit([change(nodeTables, "own", wanted)]);
     if (!owner)
       throw new HttpProblem("unavailable", "no node takes this over; reins node list shows them", {
         headers: { "retry-after": "2" },

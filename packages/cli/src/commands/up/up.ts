@@ -35,7 +35,7 @@ import {
   startAll,
   type TlsPair,
 } from "../../serving/listen.ts";
-import { announceStart } from "../../serving/start-message.ts";
+import { announceStart, installedIn } from "../../serving/start-message.ts";
 import { surviveFullDisk, watchForStop } from "../../serving/stop.ts";
 import { ahpHandlers, type DecisionObserver } from "./ahp-handlers.ts";
 import { sessionWorkspace } from "./locations.ts";
@@ -144,7 +144,10 @@ async function serve({ settings, flags, log, tls, store }: PreparedUp): Promise<
       const openStore = () => store.open();
       const losses = { acceptLoss: flags.acceptLoss, losses: () => store.losses };
       const skillDirs = (flags.skillDir ?? []).map((folder) => resolve(folder));
-      const parts = { home, log, report, flags, openStore, workspace, tap: admin.tap, haak, ...losses };
+      const { advertise } = settings.cluster ?? {};
+      const nodeHost = advertise && new URL(`tcp://${advertise}`).hostname;
+      const own = { openStore, workspace, tap: admin.tap, haak, nodeHost };
+      const parts = { home, log, report, flags, ...own, ...losses };
       const opened = await openReinsHome({ ...parts, skillDirs, exportsToOutput: true });
       admin.attend(opened.harness, opened.hosting);
       return cluster ? joined(opened, { cluster, settings, address, report }) : opened;
@@ -179,6 +182,7 @@ async function joined(opened: ServedReins, parts: JoinParts): Promise<OpenedRein
   const membership = await Membership.open({
     ...{ hosting, store, address, link: cluster.link, version: version(), onError: report },
     labelsFor: (tenant) => settings.placement[tenant],
+    agents: () => installedIn(settings.home),
   }).catch(async (error: unknown) => {
     await opened.close();
     throw error;

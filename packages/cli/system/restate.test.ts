@@ -2,12 +2,19 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { requirement } from "../../../scripts/test/requirement.ts";
 import { freePort, RestateServer, restateProgram } from "../../restate/test/restate-server.ts";
+import { PostgresServer, postgresFolder } from "../../store/test/postgres-server.ts";
+import { TestCluster } from "./support/cluster.ts";
 import { OperatedHome } from "./support/operated-home.ts";
 import type { Reins } from "./support/reins.ts";
 
+const withPostgres = requirement(
+  "PostgreSQL",
+  postgresFolder !== undefined,
+  "npm has no PostgreSQL for this machine",
+);
 const RULES = "tool_rules:\n  - { name: all, condition: {}, verdict: allowed }\n";
 const TOKEN = "tok-4fK29sLq0XzR7mVb";
 
@@ -207,5 +214,42 @@ withRestate("reins with graphs.engine: restate", () => {
     await reins.printed("where Restate is to call, cannot be listened on");
     await reins.kill();
     other.close();
+  });
+
+  withPostgres("and nodes", () => {
+    it("goes on with a run on another node when its own is killed in a step", LONG, async () => {
+      const server = await PostgresServer.start();
+      onTestFinished(() => server.stop());
+      const { ingress: address, admin, identityKey } = restate;
+      const settings = { address, admin, identity_keys: [identityKey] };
+      const cluster = await TestCluster.start(server.address(), ["a", "b"], {
+        settings: `graphs: { engine: restate, restate: ${JSON.stringify(settings)} }`,
+        files: { "constitution.yaml": RULES },
+      });
+      onTestFinished(() => cluster.close());
+      const { home } = cluster.node("a");
+      const wait = (seconds: number) => ({
+        executor: { type: "runtime", target: "wait" },
+        input: { seconds },
+      });
+      const actions = [append("one"), wait(4), append("two", { requires_approval: true }), append("three")];
+      expect(await start(home, "moved", actions)).toMatchObject({ code: 0 });
+      const owner = await cluster.ownerOf();
+      const other = cluster.node(owner === "a" ? "b" : "a").home;
+      const shown = () => other.done("graph", "show", "moved");
+      await expect.poll(shown, { timeout: 60_000 }).toMatch(/completed +a1[\s\S]*running +a2/);
+      await cluster.kill(owner);
+      // The next request is answered by the other node, which gets the run from Restate.
+      await expect.poll(shown, { timeout: 60_000 }).toMatch(/^moved {2}waiting/);
+      const asked = await approval(other);
+      await cluster.restart(owner);
+      await cluster.node(owner).home.done("approvals", "approve", asked);
+      await expect.poll(shown, { timeout: 60_000 }).toMatch(/^moved {2}completed/);
+      expect(await linesIn(home)).toEqual(["one", "two", "three"]);
+      expect((await outcomesOf(other, "moved")).sort()).toEqual(
+        ["a1", "a2", "a3", "a4"].map((action) => `${action} completed`),
+      );
+      expect(await other.run("ledger", "verify")).toMatchObject({ code: 0 });
+    });
   });
 });

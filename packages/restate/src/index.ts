@@ -1,2 +1,3 @@
 export { RestateApi, RestateError } from "./restate-api.ts";
 export { RestateEngine, type RestateEngineOptions, type RestateSettings } from "./restate-engine.ts";
+export { Endpoint } from "./services.ts";

@@ -1,4 +1,5 @@
 import { errorMessage, exponentialBackoff, readLimited, sleep, systemClock } from "@reins/kit";
+import { z } from "zod";
 
 /** Where a Restate server is. */
 export interface RestateAddress {
@@ -14,10 +15,17 @@ export interface RestateAddress {
 export class RestateError extends Error {
   override readonly name = "RestateError";
   readonly code: "unavailable" | "refused";
+  /** What Restate answered with, if it did. */
+  readonly status: number | undefined;
 
-  constructor(code: RestateError["code"], message: string, options?: ErrorOptions) {
+  constructor(
+    code: RestateError["code"],
+    message: string,
+    { status, ...options }: ErrorOptions & { readonly status?: number } = {},
+  ) {
     super(message, options);
     this.code = code;
+    this.status = status;
   }
 }
 
@@ -34,6 +42,11 @@ const PATIENCE_MS = 15_000;
 const HEALTH_MS = 2_000;
 const AGAIN = { firstMs: 50, mostMs: 1_000 };
 const MOST_ANSWER = 32 << 20;
+
+const Deployment = z.object({ id: z.string(), uri: z.string().default("") });
+type Deployment = z.infer<typeof Deployment>;
+const ServiceMetadata = z.object({ deployment_id: z.string() });
+const Invocations = z.object({ rows: z.array(z.object({ id: z.string(), status: z.string() })) });
 
 /** Speaks to a Restate server over HTTP. */
 export class RestateApi {
@@ -66,8 +79,48 @@ export class RestateApi {
 
   /** Has Restate call the services that are served at an address. */
   async register(uri: string, signal: AbortSignal): Promise<void> {
-    const url = `${trimmed(this.#address.admin)}/deployments`;
-    await this.#request("POST", url, { body: { uri, force: true }, signal });
+    await this.#request("POST", this.#adminUrl("deployments"), { body: { uri, force: true }, signal });
+  }
+
+  /** Where Restate calls a service; `undefined` where it does not know it. */
+  async deploymentOf(service: string, signal: AbortSignal): Promise<Deployment | undefined> {
+    try {
+      const known = await this.#request("GET", this.#adminUrl("services", service), { signal });
+      const { deployment_id } = ServiceMetadata.parse(known);
+      return Deployment.parse(
+        await this.#request("GET", this.#adminUrl("deployments", deployment_id), { signal }),
+      );
+    } catch (error) {
+      if (error instanceof RestateError && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  /** Has Restate call what it called at one address at another: also what it has begun. */
+  async move({ id }: Deployment, uri: string, signal: AbortSignal): Promise<void> {
+    const body = { uri, overwrite: true };
+    await this.#request("PATCH", this.#adminUrl("deployments", id), { body, signal });
+  }
+
+  /**
+   * Has invocations of services go on that wait for their next attempt, or for an operator after too many. Those that
+   * a process has begun that may not answer any more are ended where `isTaken`.
+   */
+  async revive(
+    services: readonly string[],
+    { isTaken, signal }: { readonly isTaken: boolean; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const statuses = isTaken ? "'paused', 'backing-off', 'running'" : "'paused'";
+    const names = services.map((service) => `'${service}'`).join(", ");
+    const query = `SELECT id, status FROM sys_invocation WHERE target_service_name IN (${names}) AND status IN (${statuses})`;
+    const found = await this.#request("POST", this.#adminUrl("query"), { body: { query }, signal });
+    for (const { id, status } of Invocations.parse(found).rows) {
+      const url = this.#adminUrl("invocations", id, status === "running" ? "kill" : "resume");
+      await this.#request("PATCH", url, { signal }).catch((error: unknown) => {
+        // It has ended or gone on meanwhile.
+        if (!(error instanceof RestateError) || (error.status ?? 500) >= 500) throw error;
+      });
+    }
   }
 
   /** Throws if the server does not answer as it should. */
@@ -77,8 +130,12 @@ export class RestateApi {
       await this.#request("GET", url, { signal, patience: HEALTH_MS });
   }
 
+  #adminUrl(...path: readonly string[]): string {
+    return [trimmed(this.#address.admin), ...path.map(encodeURIComponent)].join("/");
+  }
+
   async #request(
-    method: "GET" | "POST",
+    method: "GET" | "POST" | "PATCH",
     url: string,
     {
       body,
@@ -95,6 +152,7 @@ export class RestateApi {
       response = await fetch(url, {
         method,
         headers: {
+          accept: "application/json",
           ...headers,
           ...(token !== undefined && { authorization: `Bearer ${token}` }),
           ...(body !== undefined && { "content-type": "application/json" }),
@@ -116,6 +174,7 @@ export class RestateApi {
     throw new RestateError(
       code,
       `Restate at ${originOf(url)} answers with status ${response.status}: ${said}`,
+      { status: response.status },
     );
   }
 }

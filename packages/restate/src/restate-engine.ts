@@ -1,6 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
-import { createServer, type Http2Server, type Http2Session } from "node:http2";
 import {
   type EngineRun,
   JournalEngine,
@@ -10,12 +8,18 @@ import {
   type RunEngine,
   type RunJournal,
 } from "@reins/graph";
-import { errorMessage, isLoopback, KeyedQueue, sleep, systemClock } from "@reins/kit";
-import { createEndpointHandler, type EndpointOptions } from "@restatedev/restate-sdk";
+import { errorMessage, KeyedQueue, sleep, systemClock } from "@reins/kit";
 import { z } from "zod";
 import { Carrier } from "./carrier.ts";
 import { type RestateAddress, RestateApi, RestateError } from "./restate-api.ts";
-import { type InboxDelivery, type ServiceNames, serviceNames, services } from "./services.ts";
+import {
+  Endpoint,
+  type InboxDelivery,
+  type ServedEngine,
+  type ServiceNames,
+  serviceNames,
+  services,
+} from "./services.ts";
 
 /** How Reins and Restate reach each other. */
 export interface RestateSettings extends RestateAddress {
@@ -32,9 +36,16 @@ export interface RestateEngineOptions<Input, Result> {
   readonly settings: RestateSettings;
   /** The same for every process that runs the same, and for no other. */
   readonly name: string;
+  /**
+   * What this process shares among its engines. One process at a time runs what has a name then: the last that has begun
+   * gets what Restate had others carry.
+   */
+  readonly endpoint?: Endpoint | undefined;
   readonly orchestrate: Orchestration<Input, Result>;
   /** Where all processes store what runs did. */
   readonly journal: RunJournal<Input, Result>;
+  /** Whether a run in the journal is one of this engine; by default each is. */
+  readonly isOwn?: ((run: string) => boolean) | undefined;
   /** Seals what Restate gets to keep. */
   readonly seal: JournalSeal;
   /** Called when a run has to wait for Restate, and with `undefined` when it no longer does. */
@@ -63,9 +74,11 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
   readonly #sending = new KeyedQueue();
   /** Cancels that are on their way: what is sent after one does not arrive. */
   readonly #canceling = new Map<string, Promise<boolean>>();
-  #endpoint: Promise<Endpoint> | undefined;
+  #served: Promise<ServedEngine> | undefined;
   #watching: Promise<void> | undefined;
   #outage: string | undefined;
+  /** Whether another process may still have what this one takes over. */
+  #isTaking = false;
 
   constructor(options: RestateEngineOptions<Input, Result>) {
     this.#options = options;
@@ -173,8 +186,8 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
     this.#closed.abort();
     this.#carrier.close();
     await this.#local.close();
-    const endpoint = await this.#endpoint?.catch(() => undefined);
-    await endpoint?.close();
+    const served = await this.#served?.catch(() => undefined);
+    await served?.close();
     await this.#watching;
   }
 
@@ -192,9 +205,9 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
     }
   }
 
-  #listen(): Promise<Endpoint> {
-    const { settings, onError = () => undefined } = this.#options;
-    this.#endpoint ??= Endpoint.open(settings, {
+  #listen(): Promise<ServedEngine> {
+    const { settings, name, endpoint, onError = () => undefined } = this.#options;
+    this.#served ??= (endpoint ?? new Endpoint(settings)).serve(endpoint ? name : "", {
       services: services(this.#names, this.#carrier),
       logger: ({ level }, message, ...more) => {
         const isOver = this.#closed.signal.aborted;
@@ -202,7 +215,7 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
           onError(new RestateError("unavailable", [message, ...more].join(" ")));
       },
     });
-    return this.#endpoint;
+    return this.#served;
   }
 
   /** Has Restate know this process, and begins what it does not have, whenever it is there again. */
@@ -212,7 +225,7 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
     for (let isKnown = false; !signal.aborted; ) {
       try {
         await this.#api.check(signal);
-        if (!isKnown) await this.#register();
+        if (!isKnown || (await this.#isElsewhere())) await this.#register();
         isKnown = true;
         this.#outage = undefined;
       } catch (error) {
@@ -226,12 +239,31 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
   }
 
   async #register(): Promise<void> {
-    const { settings, journal } = this.#options;
+    const { journal, endpoint, isOwn = () => true } = this.#options;
+    const { signal } = this.#closed;
+    const uri = await this.#uri();
+    const known = endpoint && (await this.#api.deploymentOf(this.#names.run, signal));
+    await (known ? this.#api.move(known, uri, signal) : this.#api.register(uri, signal));
+    this.#isTaking ||= known !== undefined && !isSame(known.uri, uri);
+    await this.#api.revive(Object.values(this.#names), { isTaken: this.#isTaking, signal });
+    this.#isTaking = false;
+    for (const run of await journal.unfinished()) if (isOwn(run)) await this.#call(run, "start");
+  }
+
+  /** Whether Restate calls another process in place of this one, which alone is to be called. */
+  async #isElsewhere(): Promise<boolean> {
+    if (!this.#options.endpoint) return false;
+    const known = await this.#api.deploymentOf(this.#names.run, this.#closed.signal);
+    return !isSame(known?.uri, await this.#uri());
+  }
+
+  /** Where Restate reaches what is served here. */
+  async #uri(): Promise<string> {
+    const { settings, endpoint, name } = this.#options;
     const { host } = settings;
     const { port } = await this.#listen();
     const own = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-    await this.#api.register(settings.advertise ?? own, this.#closed.signal);
-    for (const run of await journal.unfinished()) await this.#call(run, "start");
+    return endpoint ? new URL(`${name}/`, `${settings.advertise ?? own}/`).href : (settings.advertise ?? own);
   }
 
   /** Whether the journal of a run comes to show something soon: the process that carries it has what was sent then. */
@@ -262,61 +294,6 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
   }
 }
 
-/** Where Restate calls this process. */
-export interface EndpointAddress {
-  readonly host: string;
-  readonly port: number;
-  /** The public keys of the Restate servers that may call; with them every other caller is refused. */
-  readonly identityKeys: readonly string[];
-}
-
-/** Serves the objects of Restate over HTTP/2. Who may call it can have runs continued, so it needs a signature off loopback. */
-export class Endpoint {
-  readonly #server: Http2Server;
-  readonly #sessions = new Set<Http2Session>();
-
-  private constructor(server: Http2Server) {
-    this.#server = server;
-    server.on("session", (session) => {
-      this.#sessions.add(session);
-      session.on("close", () => this.#sessions.delete(session));
-      session.on("error", () => session.destroy());
-    });
-  }
-
-  static async open(
-    { host, port, identityKeys }: EndpointAddress,
-    { services, logger }: Required<Pick<EndpointOptions, "services" | "logger">>,
-  ): Promise<Endpoint> {
-    if (identityKeys.length === 0 && !isLoopback(host))
-      throw new RestateError(
-        "refused",
-        `Restate may call ${host} only with identity keys: any caller that reaches it could have runs continued`,
-      );
-    const keys = identityKeys.length > 0 ? { identityKeys: [...identityKeys] } : {};
-    const server = createServer(createEndpointHandler({ services, logger, ...keys }));
-    const endpoint = new Endpoint(server);
-    server.listen(port, host);
-    try {
-      await once(server, "listening");
-    } catch (error) {
-      throw new RestateError("refused", `${host}:${port}, where Restate is to call, cannot be listened on`, {
-        cause: error,
-      });
-    }
-    return endpoint;
-  }
-
-  get port(): number {
-    const address = this.#server.address();
-    return typeof address === "object" && address ? address.port : 0;
-  }
-
-  /** Cuts every connection. */
-  async close(): Promise<void> {
-    const closed = once(this.#server, "close");
-    this.#server.close();
-    for (const session of this.#sessions) session.destroy();
-    await closed;
-  }
+function isSame(one: string | undefined, other: string): boolean {
+  return one?.replace(/\/+$/, "") === other.replace(/\/+$/, "");
 }

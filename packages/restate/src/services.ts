@@ -1,4 +1,15 @@
+import { once } from "node:events";
 import {
+  createServer,
+  type Http2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type Http2Session,
+} from "node:http2";
+import { isLoopback } from "@reins/kit";
+import {
+  createEndpointHandler,
+  type EndpointOptions,
   handlers,
   type ObjectContext,
   object,
@@ -8,6 +19,7 @@ import {
 } from "@restatedev/restate-sdk";
 import { z } from "zod";
 import type { Carrier, InboxMessage } from "./carrier.ts";
+import { RestateError } from "./restate-api.ts";
 
 /** The objects that Reins has in Restate, by their names there. Every Reins of a home has the same. */
 export interface ServiceNames {
@@ -204,4 +216,117 @@ function either<Mark, Mail>(
 function given<Value>(value: Value | undefined, failure: Error | undefined): Value {
   if (value === undefined) throw failure ?? new TerminalError("Restate gave nothing");
   return value;
+}
+
+/** Where Restate calls this process. */
+export interface EndpointAddress {
+  readonly host: string;
+  readonly port: number;
+  /** The public keys of the Restate servers that may call; with them every other caller is refused. */
+  readonly identityKeys: readonly string[];
+}
+
+/** An engine that Restate can call. */
+export interface ServedEngine {
+  readonly port: number;
+  /** Cuts every connection with it. */
+  close(): Promise<void>;
+}
+
+interface Served {
+  readonly handle: (request: Http2ServerRequest, response: Http2ServerResponse) => void;
+  readonly open: Set<Http2ServerResponse>;
+}
+
+/**
+ * Serves the objects of Restate over HTTP/2, those of each engine below a path of their own, as long as there is one. Who
+ * may call it can have runs continued, so it needs a signature off loopback.
+ */
+export class Endpoint {
+  readonly #address: EndpointAddress;
+  readonly #served = new Map<string, Served>();
+  readonly #sessions = new Set<Http2Session>();
+  #listening: Promise<Http2Server> | undefined;
+  #closing: Promise<void> = Promise.resolve();
+
+  constructor(address: EndpointAddress) {
+    this.#address = address;
+  }
+
+  /** Serves objects below a path, until that is closed. */
+  async serve(
+    path: string,
+    { services, logger }: Required<Pick<EndpointOptions, "services" | "logger">>,
+  ): Promise<ServedEngine> {
+    const { host, identityKeys } = this.#address;
+    if (identityKeys.length === 0 && !isLoopback(host))
+      throw new RestateError(
+        "refused",
+        `Restate may call ${host} only with identity keys: any caller that reaches it could have runs continued`,
+      );
+    const keys = identityKeys.length > 0 ? { identityKeys: [...identityKeys] } : {};
+    const handle = createEndpointHandler({ services, logger, ...keys });
+    const served: Served = { handle, open: new Set() };
+    this.#served.set(path, served);
+    this.#listening ??= this.#listen();
+    try {
+      const address = (await this.#listening).address();
+      const port = typeof address === "object" && address ? address.port : 0;
+      return { port, close: () => this.#end(path, served) };
+    } catch (error) {
+      this.#served.delete(path);
+      this.#listening = undefined;
+      throw error;
+    }
+  }
+
+  async #listen(): Promise<Http2Server> {
+    await this.#closing;
+    const { host, port } = this.#address;
+    const server = createServer((request, response) => this.#handle(request, response));
+    server.on("session", (session) => {
+      this.#sessions.add(session);
+      session.on("close", () => this.#sessions.delete(session));
+      session.on("error", () => session.destroy());
+    });
+    server.listen(port, host);
+    try {
+      await once(server, "listening");
+    } catch (error) {
+      throw new RestateError("refused", `${host}:${port}, where Restate is to call, cannot be listened on`, {
+        cause: error,
+      });
+    }
+    return server;
+  }
+
+  #handle(request: Http2ServerRequest, response: Http2ServerResponse): void {
+    const [, first = ""] = request.url.split("/");
+    const served = this.#served.get(first) ?? this.#served.get("");
+    if (!served) {
+      response.writeHead(404).end();
+      return;
+    }
+    served.open.add(response);
+    response.once("close", () => served.open.delete(response));
+    served.handle(request, response);
+  }
+
+  async #end(path: string, served: Served): Promise<void> {
+    if (this.#served.get(path) === served) this.#served.delete(path);
+    for (const response of served.open) response.stream.destroy();
+    if (this.#served.size === 0 && this.#listening) {
+      this.#closing = this.#close(this.#listening);
+      this.#listening = undefined;
+    }
+    await this.#closing;
+  }
+
+  async #close(listening: Promise<Http2Server>): Promise<void> {
+    const server = await listening;
+    const closed = once(server, "close");
+    server.close();
+    for (const session of this.#sessions) session.destroy();
+    await closed;
+  }
 }

@@ -121,6 +121,75 @@ withRestate("A run on a Restate server", () => {
     expect(new Set(after).size).toBeGreaterThan(before.length);
   });
 
+  test(
+    "is continued by a process that takes over, while its own hangs and where it was killed",
+    LONG,
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), "restate-workers-"));
+      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      const { ingress, admin, identityKey } = restate;
+      const [path, effects] = [join(folder, "journal.db"), join(folder, "effects")];
+      const settings = { ingress, admin, host: "127.0.0.1", port: 0, identityKeys: [identityKey] };
+      const order = {
+        ...{ settings, name: `Alone${process.pid}`, path, effects, takes: 0, isAlone: true },
+        runs: { run: { seed: 17, actions: 6 } },
+      };
+      const done = async () => (await readFile(effects, "utf8").catch(() => "")).trim().split("\n");
+      const begun = (times: number) => async () =>
+        (await done()).filter((key) => key === `run/${HUNG}`).length === times;
+      const first = await Worker.start({ ...order, hangsIn: HUNG });
+      onTestFinished(() => first.kill());
+      await expect.poll(begun(1), SOON).toBe(true);
+      first.signal("SIGSTOP");
+      const second = await Worker.start({ ...order, hangsIn: HUNG });
+      onTestFinished(() => second.kill());
+      await expect.poll(begun(2), SOON).toBe(true);
+      await second.kill();
+      const third = await Worker.start(order);
+      onTestFinished(() => third.kill());
+      const journal = new SharedJournal(path);
+      await expect.poll(async () => (await journal.load("run"))?.end?.state, SOON).toBe("ended");
+      const after = await done();
+      const twice = after.filter((key, index) => after.indexOf(key) !== index);
+      expect(twice).toEqual([`run/${HUNG}`, `run/${HUNG}`]);
+    },
+  );
+
+  test("carries what is its own, and nothing else of its journal", LONG, async () => {
+    const engines = await enginesOn();
+    const engine = engines.open(
+      async (_, { run }) => run,
+      {},
+      (run) => run !== "other",
+    );
+    const journal = new SharedJournal(engines.path);
+    await journal.create("other", null);
+    await journal.create("own", null);
+    await engine.resume();
+    expect(await engine.ended("own")).toBe("own");
+    expect((await journal.load("other"))?.end).toBeUndefined();
+    await engine.close();
+  });
+
+  test("goes on when its process was gone for so long that Restate has paused it", LONG, async () => {
+    const server = await RestateServer.start({ RESTATE_DEFAULT_RETRY_POLICY__MAX_ATTEMPTS: "3" });
+    onTestFinished(() => server.stop());
+    const engines = await enginesOn(server);
+    const orchestrate: Orchestration<unknown, unknown> = async (_, { receive }) => receive("answer");
+    const first = engines.open(orchestrate);
+    await first.resume();
+    await first.start("run", null);
+    const states = async () => (await server.invocations(`${engines.name}Run`)).map(({ status }) => status);
+    await expect.poll(states, SOON).toContain("running");
+    await engines.kill(first);
+    await expect.poll(states, SOON).toContain("paused");
+    const second = engines.open(orchestrate);
+    await second.resume();
+    expect(await second.send("run", "answer", "yes")).toBe(true);
+    expect(await second.ended("run")).toBe("yes");
+    await second.close();
+  });
+
   test("goes on after the next start when its invocation was killed in Restate", LONG, async () => {
     const engines = await enginesOn();
     const orchestrate: Orchestration<unknown, unknown> = async (_, { step, receive }) => [

@@ -34,12 +34,13 @@ export class Engines {
   open(
     orchestrate: Orchestration<unknown, unknown>,
     more: Partial<RestateSettings> = {},
+    isOwn: (run: string) => boolean = () => true,
   ): RestateEngine<unknown, unknown> {
     const journal = new SharedJournal(this.path);
     const { ingress, admin, identityKey } = this.#restate;
     const engine = new RestateEngine({
       settings: { ingress, admin, host: "127.0.0.1", port: this.port, identityKeys: [identityKey], ...more },
-      ...{ name: this.name, orchestrate, journal },
+      ...{ name: this.name, orchestrate, journal, isOwn },
       seal: plainSeal,
       onError: (error) => void this.errors.push(error),
     });

@@ -36,19 +36,26 @@ export async function freePort(): Promise<number> {
 export class RestateServer {
   readonly #folder: string;
   readonly #ports: readonly [ingress: number, admin: number, node: number];
+  readonly #environment: NodeJS.ProcessEnv;
   #process: ChildProcess | undefined;
   #said = "";
 
-  private constructor(folder: string, ports: readonly [ingress: number, admin: number, node: number]) {
+  private constructor(
+    folder: string,
+    ports: readonly [ingress: number, admin: number, node: number],
+    environment: NodeJS.ProcessEnv,
+  ) {
     this.#folder = folder;
     this.#ports = ports;
+    this.#environment = environment;
   }
 
-  static async start(): Promise<RestateServer> {
+  static async start(environment: NodeJS.ProcessEnv = {}): Promise<RestateServer> {
     const folder = await mkdtemp(join(tmpdir(), "restate-"));
     const { privateKey } = generateKeyPairSync("ed25519");
     await writeFile(join(folder, "identity.pem"), privateKey.export({ type: "pkcs8", format: "pem" }));
-    const server = new RestateServer(folder, [await freePort(), await freePort(), await freePort()]);
+    const ports = [await freePort(), await freePort(), await freePort()] as const;
+    const server = new RestateServer(folder, ports, environment);
     try {
       await server.resume();
     } catch (error) {
@@ -88,6 +95,7 @@ export class RestateServer {
         RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: "128MB",
         RESTATE_DISABLE_TELEMETRY: "true",
         RESTATE_REQUEST_IDENTITY_PRIVATE_KEY_PEM_FILE: join(this.#folder, "identity.pem"),
+        ...this.#environment,
       },
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -121,14 +129,20 @@ export class RestateServer {
 
   /** Kills the invocations of an object, as an operator does; returns how many there were. */
   async killInvocations(object: string): Promise<number> {
-    const query = `SELECT id FROM sys_invocation WHERE target_service_name = '${object}'`;
+    const invocations = await this.invocations(object);
+    for (const { id } of invocations)
+      await fetch(`${this.admin}/invocations/${id}/kill`, { method: "PATCH" });
+    return invocations.length;
+  }
+
+  /** The invocations of an object. */
+  async invocations(object: string): Promise<readonly { readonly id: string; readonly status: string }[]> {
+    const query = `SELECT id, status FROM sys_invocation WHERE target_service_name = '${object}'`;
     const headers = { "content-type": "application/json", accept: "application/json" };
     const response = await fetch(`${this.admin}/query`, {
       ...{ method: "POST", headers, body: JSON.stringify({ query }) },
     });
-    const { rows }: { rows: readonly { id: string }[] } = Object(await response.json());
-    for (const { id } of rows) await fetch(`${this.admin}/invocations/${id}/kill`, { method: "PATCH" });
-    return rows.length;
+    return Object(await response.json()).rows;
   }
 
   /** Leaves nothing behind. */

@@ -3,7 +3,7 @@ import { appendFileSync, writeSync } from "node:fs";
 import { type Orchestration, runGraph, sendControl } from "@reins/graph";
 import { z } from "zod";
 import { randomRun } from "../../graph/test/random-run.ts";
-import { RestateEngine, type RestateSettings } from "../src/index.ts";
+import { Endpoint, RestateEngine, type RestateSettings } from "../src/index.ts";
 import { plainSeal } from "./engines.ts";
 import { SharedJournal } from "./shared-journal.ts";
 
@@ -20,6 +20,8 @@ export interface WorkerOrder {
   readonly runs: Readonly<Record<string, z.infer<typeof Input>>>;
   /** Milliseconds that an effect takes. */
   readonly takes: number;
+  /** Whether it alone runs what it is ordered to, and takes it over from others. */
+  readonly isAlone?: boolean | undefined;
   /** An effect that does not end, by the end of its key. */
   readonly hangsIn?: string | undefined;
 }
@@ -69,7 +71,10 @@ async function decide(run: string, control: Parameters<typeof sendControl>[2]): 
 
 const { settings, name, path } = order;
 const journal = new SharedJournal(path);
-const engine = new RestateEngine({ ...{ settings, name, orchestrate, journal }, seal: plainSeal });
+const engine = new RestateEngine({
+  ...{ settings, name, orchestrate, journal, seal: plainSeal },
+  ...(order.isAlone && { endpoint: new Endpoint(settings) }),
+});
 await engine.resume();
 for (const [run, input] of Object.entries(order.runs)) {
   await journal.create(run, input);

@@ -49,6 +49,9 @@ const Service = z.strictObject({
   max_bytes: z.int().positive().max(67_108_864).optional(),
 });
 
+/** Where Restate finds Reins where nothing else is configured. */
+const LISTEN = "127.0.0.1:9080";
+
 const Address = z
   .url({ protocol: /^https?$/ })
   .refine(isWithoutPassword, "an address has no password: a token goes into token");
@@ -62,12 +65,12 @@ const Restate = z
     admin: Address.optional(),
     /** Sent to both, where a proxy in front of them wants one. `@path` reads it from a file, relative to the home. */
     token: z.string().min(1).optional(),
-    /** Where Reins listens for it. */
+    /** Where Reins listens for it: by default at port 9080 of this machine, a node at any free one. */
     listen: z
       .string()
       .regex(/^.+:\d{1,5}$/, "listen is host:port")
-      .default("127.0.0.1:9080"),
-    /** How it reaches Reins, where that is not the address that Reins listens on: the same for all nodes. */
+      .optional(),
+    /** How it reaches Reins, where that is not the address that Reins listens on, or of a node the host of `node.advertise`. */
     advertise: Address.optional(),
     /** Its public keys: with them, every other caller is refused. */
     identity_keys: z
@@ -75,7 +78,7 @@ const Restate = z
       .default([]),
   })
   .refine(
-    ({ listen, identity_keys }) => identity_keys.length > 0 || isLoopback(hostAndPort(listen).host),
+    ({ listen, identity_keys }) => identity_keys.length > 0 || isLoopback(hostAndPort(listen ?? LISTEN).host),
     "without identity_keys, listen has to be on this machine: any caller that reaches it could have runs continued",
   )
   .prefault({});
@@ -137,23 +140,34 @@ export function restateSettings({ engine, restate }: EngineSettings): RestateSet
   beside.port = "9070";
   return {
     ...{ ingress: address, admin: admin ?? beside.origin, token, advertise, identityKeys },
-    ...hostAndPort(listen),
+    ...hostAndPort(listen ?? LISTEN),
   };
 }
 
 export type EngineSettings = Pick<GraphsSettings, "engine" | "restate">;
 
-/** What opens the engine of durable runs, loaded where it is not the embedded one. */
+/** What opens the engine of durable runs, loaded where it is not the embedded one. Others may reach a node at a host. */
 export async function durableEngine(
   settings: EngineSettings,
+  nodeHost?: string,
 ): Promise<NonNullable<HostingOptions["graphs"]>["openDurable"]> {
-  const restate = restateSettings(settings);
-  if (!restate) return undefined;
-  const { RestateEngine } = await import("@reins/restate");
-  return ({ origin, ...parts }) => {
+  const configured = restateSettings(settings);
+  if (!configured) return undefined;
+  const { host, port, advertise } = configured;
+  // What listens on all of its addresses is reached at none that it knows.
+  const isReached = advertise !== undefined || nodeHost === undefined || isLoopback(host) || port === 0;
+  const restate = isReached ? configured : { ...configured, advertise: `http://${nodeHost}:${port}` };
+  const { Endpoint, RestateEngine } = await import("@reins/restate");
+  // Each node says where it listens when it comes to serve a tenant.
+  const endpoint = new Endpoint({ ...restate, ...(settings.restate.listen === undefined && { port: 0 }) });
+  return ({ origin, tenant, ...parts }) => {
     // Several homes may use one Restate.
-    const name = `Reins${createHash("sha256").update(origin).digest("hex").slice(0, 12)}`;
-    return new RestateEngine({ ...parts, name, settings: restate });
+    const own = tenant === undefined ? origin : `${origin} ${tenant}`;
+    const name = `Reins${createHash("sha256").update(own).digest("hex").slice(0, 12)}`;
+    return new RestateEngine({
+      ...{ ...parts, name, settings: restate },
+      ...(tenant !== undefined && { endpoint }),
+    });
   };
 }
 

@@ -48,6 +48,8 @@ export interface HomeOptions {
   readonly workspace?: string | undefined;
   /** Folders with skills that the command line names. */
   readonly skillDirs?: readonly string[] | undefined;
+  /** The host at which others reach this process, where it is a node. */
+  readonly nodeHost?: string | undefined;
   /** Sees every message between clients, Reins and agents. */
   readonly tap?: WireTap | undefined;
   /** Whether audit exports may use standard output. */
@@ -74,7 +76,7 @@ export async function openHome(options: HomeOptions & { readonly haak?: HaakSett
   const onError =
     options.report ?? ((error: unknown) => log.error({ err: error }, "a background task failed"));
   const agents = await HomeAgents.open(home);
-  const openDurable = await durableEngine(agents.engine);
+  const openDurable = await durableEngine(agents.engine, options.nodeHost);
   // The store opens in its threads while the files are read here.
   const lost: string[] = [];
   const opening = openLedger(options, lost);

@@ -5,6 +5,7 @@ import { type AddressInfo, connect as connectTo, createServer, type Server, type
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../../../restate/test/restate-server.ts";
 import { OperatedHome } from "./operated-home.ts";
 import { listening, type Reins } from "./reins.ts";
 
@@ -56,6 +57,11 @@ class Balancer {
 
   close(): void {
     this.#server.close();
+    this.cut();
+  }
+
+  /** Ends what is open. */
+  cut(): void {
     for (const socket of this.#open) socket.destroy();
   }
 
@@ -88,23 +94,68 @@ class Balancer {
   }
 }
 
+/** A link to a node that can be cut. */
+class Link {
+  isCut = false;
+  readonly #balancer: Balancer;
+
+  private constructor(balancer: Balancer) {
+    this.#balancer = balancer;
+  }
+
+  static async to(port: number): Promise<Link> {
+    const link: Link = new Link(await Balancer.start(() => (link.isCut ? [] : [port])));
+    return link;
+  }
+
+  /** Where other nodes reach the one behind it, as host:port. */
+  get address(): string {
+    return new URL(this.#balancer.url).host;
+  }
+
+  cut(): void {
+    this.isCut = true;
+    this.#balancer.cut();
+  }
+
+  close(): void {
+    this.#balancer.close();
+  }
+}
+
+export interface ClusterOptions {
+  /** Lines of `reins.yaml` besides. */
+  readonly settings?: string;
+  /** Files of every home besides. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Whether other nodes reach each by a link that can be cut. */
+  readonly hasLinks?: boolean;
+}
+
 /** Nodes on one database, each a `reins up` with a home of its own, behind a balancer. */
 export class TestCluster {
   readonly token = randomBytes(16).toString("hex");
   readonly nodes: RunningNode[] = [];
   readonly #store: string;
+  readonly #options: ClusterOptions;
+  readonly #links = new Map<string, Link>();
   readonly #secret = randomBytes(32).toString("hex");
   readonly #hanging = new Set<string>();
   #balancer: Balancer | undefined;
   #workspace = "";
 
-  constructor(store: string) {
+  constructor(store: string, options: ClusterOptions = {}) {
     this.#store = store;
+    this.#options = options;
   }
 
-  static async start(store: string, names: readonly string[], settings = ""): Promise<TestCluster> {
-    const cluster = new TestCluster(store);
-    for (const name of names) await cluster.add(name, settings);
+  static async start(
+    store: string,
+    names: readonly string[],
+    options: ClusterOptions = {},
+  ): Promise<TestCluster> {
+    const cluster = new TestCluster(store, options);
+    for (const name of names) await cluster.add(name);
     cluster.#balancer = await Balancer.start(() => cluster.#answering().map(({ reins }) => portOf(reins)));
     return cluster;
   }
@@ -137,6 +188,15 @@ export class TestCluster {
     this.#hanging.delete(name);
   }
 
+  /** Has no other node reach one for a while. */
+  async cutOff(name: string, milliseconds: number): Promise<void> {
+    const link = this.#links.get(name);
+    if (!link) throw new Error(`there is no link to ${name}`);
+    link.cut();
+    await sleep(milliseconds);
+    link.isCut = false;
+  }
+
   #answering(): readonly RunningNode[] {
     return this.nodes.filter(({ name }) => !this.#hanging.has(name));
   }
@@ -158,7 +218,10 @@ export class TestCluster {
   }
 
   /** Starts a node with the keys of the first, or again on its home. */
-  async add(name: string, settings = ""): Promise<RunningNode> {
+  async add(name: string): Promise<RunningNode> {
+    const { settings = "", files: shared, hasLinks = false } = this.#options;
+    const port = hasLinks ? await freePort() : 0;
+    if (hasLinks) this.#links.set(name, await Link.to(port));
     const home = new OperatedHome({ REINS_STORE: this.#store });
     await mkdir(home.path, { mode: 0o700 });
     const [first] = this.nodes;
@@ -167,12 +230,14 @@ export class TestCluster {
     const lines = [
       "node:",
       `  name: ${name}`,
-      "  listen: 127.0.0.1:0",
+      `  listen: 127.0.0.1:${port}`,
+      ...[this.#links.get(name)].flatMap((link) => (link ? [`  advertise: ${link.address}`] : [])),
       `  secret: ${this.#secret}`,
       `  labels: { zone: ${name} }`,
       settings,
     ];
     const files = {
+      ...shared,
       "reins.yaml": lines.join("\n"),
       "agents.yaml": JSON.stringify({ agents: [SCRIPTED] }),
       "agent-roster.jsonl": ["native", SCRIPTED.id].map(rosterLine).join(""),
@@ -206,13 +271,14 @@ export class TestCluster {
 
   close(): void {
     this.#balancer?.close();
+    for (const link of this.#links.values()) link.close();
   }
 
   async #up(home: OperatedHome): Promise<Reins> {
     const environment = { ...home.environment, REINS_TOKEN: this.token };
     const args = ["up", "--port", "0", "--workspace", this.workspace];
     const reins = await listening(args, environment);
-    await reins.printed("rules are in force");
+    await reins.printed("decisions are recorded");
     return reins;
   }
 }

@@ -133,6 +133,7 @@ export class GraphRuns {
     if (!this.#options.harness.store.node) await this.#orchestrator.resume();
     hub.tenants.listen({
       adopted: (tenant) => this.#orchestrator.resume(tenant),
+      released: (tenant) => this.#orchestrator.release(tenant),
       isBusy: (tenant) => this.#orchestrator.underWay.some(({ declared }) => declared.tenant === tenant),
     });
   }

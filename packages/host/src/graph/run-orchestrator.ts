@@ -4,10 +4,8 @@ import {
   type ControlOrigin,
   type EngineEnd,
   hasEnded,
-  JournalEngine,
   ProtocolError,
   projectControl,
-  type RunEngine,
   type RunResult,
   type RunScope,
   runGraph,
@@ -16,12 +14,12 @@ import {
 import { errorMessage, isRecord, settlesWithin } from "@reins/kit";
 import { type Harness, SupervisorError } from "@reins/supervisor";
 import type { Summarize } from "./agent-executors.ts";
-import type { DurableEngine, OpenDurableEngine } from "./durable-engine.ts";
 import type { ActionCall, PerformedAction } from "./executor.ts";
 import { type GraphRun, runKey } from "./graph-run.ts";
 import { allowedName, attemptAction, type EarlierAttempt, performedName } from "./perform-action.ts";
 import { type ActionPreparation, CHILD } from "./prepare-action.ts";
 import { controlIn, RecordedJournal, type RunTransition } from "./recorded-journal.ts";
+import { type OpenDurableEngine, RunEngines } from "./run-engines.ts";
 import type { RunStore } from "./run-store.ts";
 import type { SealedArtifacts } from "./sealed-artifacts.ts";
 import type { RunDisplay } from "./show-run.ts";
@@ -72,8 +70,7 @@ const MOST_KEPT = 32 << 20;
 export class RunOrchestrator {
   readonly #options: RunOrchestratorOptions;
   readonly #journal: RecordedJournal<RunKey, RunResult>;
-  readonly #embedded: JournalEngine<RunKey, RunResult>;
-  readonly #durable: DurableEngine<RunKey, RunResult> | undefined;
+  readonly #engines: RunEngines<RunKey, RunResult>;
   readonly #stop = new AbortController();
   /** Effects that are under way. */
   readonly #performing = new Set<Promise<unknown>>();
@@ -86,23 +83,23 @@ export class RunOrchestrator {
     this.#options = options;
     const { harness, store, openDurable, onError } = options;
     const onWait = (run: string, reason: string | undefined) => store.active.get(run)?.hold(reason);
+    const isDurable = (run: string) => store.active.get(run)?.graph.isDurable ?? true;
     const journal = new RecordedJournal<RunKey, RunResult>({
-      ...{ harness, stopping: this.#stop.signal, onWait },
-      isDurable: (run) => store.active.get(run)?.graph.isDurable ?? true,
+      ...{ harness, stopping: this.#stop.signal, onWait, isDurable },
       ending: (run, end) => this.#ending(run, end),
       reopening: (run) => this.#reopening(run),
       onControl: (run, ...control) => (store.active.get(run) ?? store.pinned(run))?.control(...control),
     });
     const orchestrate = (key: RunKey, scope: RunScope) => this.#orchestrate(key, scope);
     this.#journal = journal;
-    this.#embedded = new JournalEngine({ orchestrate, journal });
+    const isNode = harness.store.node !== undefined;
     const parts = { orchestrate, journal, seal: harness.vault, origin: harness.ledger.origin };
-    this.#durable = openDurable?.({ ...parts, onWait, onError });
+    this.#engines = new RunEngines({ ...parts, openDurable, isNode, isOwn: isDurable, onWait, onError });
   }
 
   /** Why durable runs wait; `undefined` while nothing is known to hold them. */
   get outage(): string | undefined {
-    return this.#durable?.outage;
+    return this.#engines.outage;
   }
 
   /** Aborts when Reins stops. */
@@ -117,8 +114,12 @@ export class RunOrchestrator {
     // A process that ended before it wrote the journal of a run began nothing of it.
     for (const { key, id: run, declared } of left)
       await this.#journal.create(key, { tenant: declared.tenant, run });
-    if (tenant === undefined) return (this.#durable ?? this.#embedded).resume();
-    for (const { key } of left) await this.#embedded.continue(key);
+    await this.#engines.resume(left, tenant);
+  }
+
+  /** Has the runs of a tenant carried here no more, of which none is under way. */
+  release(tenant: string): Promise<void> {
+    return this.#engines.release(tenant);
   }
 
   /** Runs a graph that was validated, once it is stored and shown. One that is stored and cannot begin has failed. */
@@ -142,7 +143,7 @@ export class RunOrchestrator {
   async cancel(run: GraphRun, origin: ControlOrigin): Promise<GraphRun> {
     await this.#beginning.get(run.key);
     const current = this.#options.store.active.get(run.key) ?? run;
-    const engine = this.#engineOf(current);
+    const engine = await this.#engines.of(current);
     await this.#journal.cancelingBy(run.key, origin, () => engine.cancel(run.key));
     await engine.ended(run.key).catch(() => undefined);
     // One that was about to continue was read before it did.
@@ -160,7 +161,7 @@ export class RunOrchestrator {
       if (control.kind === "revise") current.countActions(control.graph.actions);
       const uncount = current.countControl();
       try {
-        if (await sendControl(this.#engineOf(current), current.key, control)) return current;
+        if (await sendControl(await this.#engines.of(current), current.key, control)) return current;
       } catch (error) {
         uncount();
         throw error;
@@ -179,11 +180,7 @@ export class RunOrchestrator {
     );
     if (isBusy) await settlesWithin(ending, GRACE_MS);
     this.#stop.abort(new Error("Reins is stopping"));
-    await Promise.all([this.#embedded.close(), this.#durable?.close()]);
-  }
-
-  #engineOf({ graph }: GraphRun): RunEngine<RunKey, RunResult> {
-    return (graph.isDurable ? this.#durable : undefined) ?? this.#embedded;
+    await this.#engines.close();
   }
 
   async #begin(run: GraphRun, create: () => Promise<void>, show: () => Promise<void>): Promise<void> {
@@ -218,7 +215,8 @@ export class RunOrchestrator {
 
   async #start(run: GraphRun): Promise<void> {
     const { key, id, declared } = run;
-    await this.#engineOf(run).start(key, { tenant: declared.tenant, run: id });
+    const engine = await this.#engines.of(run);
+    await engine.start(key, { tenant: declared.tenant, run: id });
   }
 
   /** The durable runs of an earlier process; ends the others. */

@@ -105,10 +105,6 @@ export function resolveUpSettings(
 ): UpSettings {
   const home = homeFolder(flags.home, environment);
   const host = flags.host ?? (environment.REINS_HOST || file.host || "127.0.0.1");
-  if (file.node && file.graphs?.engine === "restate")
-    throw new CliError("node and graphs.engine: restate cannot be used together yet.", {
-      next: "Leave out one of them in reins.yaml; durable runs of a node go on where its tenant does.",
-    });
   const database = flags.db ?? (environment.REINS_DB || undefined);
   return {
     host,

@@ -77,6 +77,12 @@ if (major < ${major} || (major === ${major} && minor < ${minor})) {
   console.error(\`reins needs Node ${major}.${minor} or newer; this is \${process.version}.\`);
   process.exit(1);
 }
+const [print] = process.listeners("warning");
+process.removeAllListeners("warning");
+// Node before 24 says so of the SQLite that reads ledgers to verify.
+process.on("warning", (warning) => {
+  if (warning.name !== "ExperimentalWarning") print?.(warning);
+});
 await import("../bundle/main.mjs");
 `;
 }

@@ -108,6 +108,18 @@ describe.skipIf(!registryAnswers)(`what is published${NEEDS_REGISTRY}`, () => {
     const node = join(prefix, `node_modules/node-${process.platform}-${process.arch}/bin/node`);
     expect((await run(node, ["--version"])).stdout.trim()).toBe(`v${oldest}`);
     await tour(node);
+    const reins = (...args: readonly string[]) => {
+      const running = run(join(folder, "node_modules/.bin/reins"), args, {
+        cwd: join(base, "workspace"),
+        env: { ...environment(node), REINS_LOG: "error", REINS_HOME: join(base, "home-of-oldest") },
+      });
+      running.child.stdin?.end();
+      return running;
+    };
+    await reins("run", "what is in this folder");
+    const { stdout, stderr } = await reins("ledger", "verify");
+    expect(stdout).toContain("VERIFIED");
+    expect(stderr).not.toContain("Warning");
   });
 
   test.each([

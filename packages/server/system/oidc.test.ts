@@ -334,6 +334,32 @@ describe("the access of a user of an issuer", () => {
     expect((await served.ask("GET", SELF, { as: secret })).status).toBe(401);
   });
 
+  test("is not prolonged by a login that is made with the token, nor by one that is made with that", async () => {
+    const { issuer, served, clock } = await open();
+    const secret = await issuer.token({}, { at });
+    /** A cookie that a credential is exchanged for. */
+    const login = async (headers: Record<string, string>) => {
+      const own = { origin: served.address };
+      const made = await ask(served.address, "POST", "/v1/login/codes", { headers: { ...own, ...headers } });
+      const { code } = Object(made.body);
+      const answer = await ask(served.address, "POST", "/v1/login", { headers: own, body: { code } });
+      expect(answer).toMatchObject({ status: 200, body: { expires_at: "2026-11-15T09:05:00.000Z" } });
+      return { cookie: String(answer.headers["set-cookie"]).split(";")[0] ?? "" };
+    };
+    const first = await login({ authorization: `Bearer ${secret}` });
+    const second = await login(first);
+    const { body } = await ask(served.address, "POST", "/v1/login/codes", {
+      headers: { authorization: `Bearer ${secret}` },
+    });
+    const status = async (headers: Record<string, string>) =>
+      (await ask(served.address, "GET", SELF, { headers })).status;
+    expect([await status(first), await status(second)]).toEqual([200, 200]);
+    clock.advance(301_000);
+    expect([await status(first), await status(second)]).toEqual([401, 401]);
+    const late = await ask(served.address, "POST", "/v1/login", { body: { code: Object(body).code } });
+    expect(late.status).toBe(401);
+  });
+
   test("ends for good when an admin removes the user, until it is added again", async () => {
     const { as, served, clock } = await open();
     await as();

@@ -66,15 +66,15 @@ export class Access {
     );
   }
 
-  /** Creates a login code, valid once within ten minutes; by default for the operator. */
-  newCode(principal: Holder = { id: LOCAL }): string {
-    return this.#codes.make(principal);
+  /** Creates a login code, valid once within ten minutes; by default for the operator. Its login ends at a moment at the latest. */
+  newCode(principal: Holder = { id: LOCAL }, until?: number): string {
+    return this.#codes.make(principal, until);
   }
 
   /** Exchanges a code for a login; undefined for an invalid one. */
   async login(code: string): Promise<NewLogin | undefined> {
-    const principal = this.#codes.take(code);
-    return principal === undefined ? undefined : this.#logins.begin(principal);
+    const taken = this.#codes.take(code);
+    return taken && this.#logins.begin(taken.holder, taken.until);
   }
 
   /** Ends a login. */

@@ -108,6 +108,8 @@ interface Code {
   readonly principal: string;
   readonly tenant: string | undefined;
   readonly expires: number;
+  /** When the credential that it was made with ends, and with it the login. */
+  readonly until: number | undefined;
 }
 
 /** One-time login codes, valid for ten minutes. Stores only hashes. */
@@ -122,24 +124,26 @@ export class LoginCodes {
   }
 
   /** Creates a code for a principal. Beyond the limit, drops the oldest of the principal with the most. */
-  make({ id: principal, tenant }: Holder): string {
+  make({ id: principal, tenant }: Holder, until: number | undefined): string {
     const code = newSecret(this.#randomBytes);
     const hash = hashOf(code);
     const expires = this.#clock.now().getTime() + CODE_LIFETIME_MS;
-    this.#codes.set(hash, { hash, principal, tenant, expires });
+    this.#codes.set(hash, { hash, principal, tenant, expires, until });
     const forgotten =
       this.#codes.size > MOST_CODES ? evictionCandidate([...this.#codes.values()]) : undefined;
     if (forgotten) this.#codes.delete(forgotten.hash);
     return code;
   }
 
-  /** Redeems a code and returns its principal; undefined if it is unknown, used or expired. */
-  take(code: string): Holder | undefined {
+  /** Redeems a code: its principal, and until when a login lasts; undefined if it is unknown, used or expired. */
+  take(code: string): { readonly holder: Holder; readonly until: number | undefined } | undefined {
     const hash = hashOf(code);
     const found = this.#codes.get(hash);
     this.#codes.delete(hash);
-    if (!found || found.expires <= this.#clock.now().getTime()) return undefined;
-    return { id: found.principal, tenant: found.tenant };
+    const { principal: id, tenant, expires = 0, until } = found ?? {};
+    if (id === undefined || Math.min(expires, until ?? expires) <= this.#clock.now().getTime())
+      return undefined;
+    return { holder: { id, tenant }, until };
   }
 }
 

@@ -122,8 +122,8 @@ export function loginRoutes({ access, oidc, authenticator, harness, addresses }:
         header("set-cookie", setCookie(access.cookie, id, { expires, secure: context.secure }));
         return { expires_at: expires.toISOString() };
       });
-      router.handle(accessOperations.createLoginCode, async ({ principal }) => {
-        const code = access.newCode(principal);
+      router.handle(accessOperations.createLoginCode, async ({ principal, caller }) => {
+        const code = access.newCode(principal, caller.until);
         return { code, addresses: addresses().map((address) => `${address}/ui/#${code}`) };
       });
       router.withoutHarness(accessOperations.logout, async ({ request, context, header }) => {

@@ -6,6 +6,7 @@ import {
   mkdtemp,
   readdir,
   readFile,
+  readlink,
   rm,
   stat,
   symlink,
@@ -151,7 +152,7 @@ describe.each(IN_SETTINGS.map(({ id }) => id))("hooks of %s", (agent) => {
     expect(await uninstallHooks(install)).toMatchObject({ changed: false });
   });
 
-  test.each([OWN, "{}", "", "{}\n", '{"hooks":{}}'])(
+  test.each([OWN, OWN.replaceAll("\n", "\r\n"), "{}", "", "{}\n", '{"hooks":{}}'])(
     "give back every byte and the mode of %j",
     async (text) => {
       const install = await newInstall(agent);
@@ -195,7 +196,62 @@ describe.each(IN_SETTINGS.map(({ id }) => id))("hooks of %s", (agent) => {
     expect(await readFile(real, "utf8")).toBe(OWN);
   });
 
-  test.each([
+  test("give back every byte when an install over an earlier one was cut off before it wrote the settings", async () => {
+    const install = await newInstall(agent);
+    await writeFile(install.path, OWN);
+    await installHooks(install);
+    const earlier = await readFile(install.path);
+    await installHooks({ ...install, wait: 30 });
+    // As a kill between the record and the settings leaves them.
+    await writeFile(install.path, earlier);
+    await installHooks({ ...install, wait: 20 });
+    await uninstallHooks(install);
+    expect(await readFile(install.path, "utf8")).toBe(OWN);
+  });
+
+  test("give back every byte after several installs at once, each with settings of its own", async () => {
+    const install = await newInstall(agent);
+    await writeFile(install.path, OWN);
+    const waits = [20, 21, 22, 23];
+    await Promise.all(waits.map((wait) => installHooks({ ...install, wait })));
+    expect(await hookState(install)).toMatchObject({ installed: "yes" });
+    await uninstallHooks(install);
+    expect(await readFile(install.path, "utf8")).toBe(OWN);
+  });
+
+  test("give back every byte of settings in several places", async () => {
+    const install = await newInstall(agent);
+    const { variable, below = "", file } = install.agent.settings;
+    if (variable === undefined) return;
+    const other = { ...install, environment: { [variable]: join(install.userHome, "other") } };
+    const path = join(install.userHome, "other", below, file);
+    await mkdir(dirname(path), { recursive: true });
+    for (const each of [install.path, path]) await writeFile(each, OWN);
+    for (const each of [install, other]) await installHooks(each);
+    for (const each of [install, other]) await uninstallHooks(each);
+    for (const each of [install.path, path]) expect(await readFile(each, "utf8")).toBe(OWN);
+  });
+
+  test("keep the line ends of settings that were changed since", async () => {
+    const install = await newInstall(agent);
+    await writeFile(install.path, OWN.replaceAll("\n", "\r\n"));
+    await installHooks(install);
+    await writeFile(install.path, (await readFile(install.path, "utf8")).replace('"z"', '"y"'));
+    await uninstallHooks(install);
+    const left = await readFile(install.path, "utf8");
+    expect(left).toContain('"y"');
+    expect(left.replaceAll("\r\n", "")).not.toContain("\n");
+  });
+
+  test("leave a link alone that leads nowhere", async () => {
+    const install = await newInstall(agent);
+    await symlink(join(install.userHome, "missing.json"), install.path);
+    await expect(installHooks(install)).rejects.toThrow("leads nowhere");
+    await expect(uninstallHooks(install)).rejects.toThrow("leads nowhere");
+    expect(await readlink(install.path)).toBe(join(install.userHome, "missing.json"));
+  });
+
+  const broken = [
     "{",
     "[]",
     "null",
@@ -204,11 +260,17 @@ describe.each(IN_SETTINGS.map(({ id }) => id))("hooks of %s", (agent) => {
     '{"hooks":{"Stop":{}}}',
     "// x\n{}",
     "\ufeff{}",
-  ])("leave settings alone that cannot be read: %j", async (text) => {
+  ];
+  test.each<readonly [string, string]>([
+    ...broken.map((text) => [text, text] as const),
+    ["lists in lists", "[".repeat(100_000)],
+    ["objects in objects", `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`],
+  ])("leave settings alone that cannot be read: %s", async (_, text) => {
     const install = await newInstall(agent);
     await writeFile(install.path, text);
     await expect(installHooks(install)).rejects.toThrow("stays as it is");
     await expect(uninstallHooks(install)).rejects.toThrow("stays as it is");
+    expect(await hookState(install)).toMatchObject({ installed: "no" });
     expect(await readFile(install.path, "utf8")).toBe(text);
   });
 
@@ -246,6 +308,8 @@ test("no program that a repository puts first on PATH answers in the place of th
   expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
 });
 
-test("an agent without hooks is refused by name, with those that have them", () => {
+test("an agent without hooks is refused by name, with the reason and those that have them", () => {
   expect(() => hookAgent("pi")).toThrow("It has them for: claude");
+  for (const agent of ["pi", "cline", "cursor"])
+    expect(() => hookAgent(agent)).toThrow(`no hooks for ${agent}. It `);
 });

@@ -1,10 +1,19 @@
 import { createHash } from "node:crypto";
-import { readFile, realpath, rm, stat } from "node:fs/promises";
+import { lstat, readFile, realpath, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { errorMessage, ifExists, isRecord, type JsonObject, parseJson, replaceFile } from "@reins/kit";
+import {
+  errorMessage,
+  ifExists,
+  isRecord,
+  type JsonObject,
+  parseJson,
+  replaceFile,
+  replaceFileIf,
+} from "@reins/kit";
 import { z } from "zod";
 import { AgentError } from "../agent-error.ts";
 import { CATALOGUE_FILES } from "../agent-launch.ts";
+import { InstallLock } from "../install/install-lock.ts";
 import { type HookAgent, settingsPath } from "./hook-agents.ts";
 
 /** The name of the hook program, by which its entries in settings are known. */
@@ -39,8 +48,10 @@ const HookRecord = z.object({
   /** The file before, in base64; null where there was none. */
   before: z.string().nullable(),
   mode: z.number(),
-  /** SHA-256 of the file with the hooks. */
-  after: z.string(),
+  /**
+   * SHA-256 of the file with the hooks: as it is written next, and as it was before, because a kill may come in between.
+   */
+  after: z.array(z.string()),
 });
 type HookRecord = z.infer<typeof HookRecord>;
 
@@ -53,28 +64,30 @@ export interface HookState {
 
 /** Writes the hooks into an agent's settings, over those of an earlier install; returns whether anything changed. */
 export async function installHooks(install: HookInstall): Promise<HookState & { readonly changed: boolean }> {
-  const { home } = install;
-  const settings = await readSettings(install);
-  const { path, bytes, mode, document } = settings;
-  if (isOff(document, install.agent))
-    throw invalid(
-      path,
-      `switches all hooks off by ${install.agent.switches?.member.join(".")}; remove that first`,
-    );
-  await replaceFile(programIn(home), await readFile(join(CATALOGUE_FILES, PROGRAM)));
-  const text = install.agent.plugin
-    ? await pluginText(install, install.agent.plugin)
-    : serialized(withHooks(withoutHooks(document), install), bytes);
-  const after = Buffer.from(text);
-  if (bytes?.equals(after)) return { path, installed: "yes", changed: false };
-  const record = await readRecord(install);
-  const before = record && digest(bytes) === record.after ? record.before : beforeOf(settings);
-  await replaceFile(
-    recordIn(install),
-    JSON.stringify({ path, before, mode, after: digest(after) } satisfies HookRecord),
-  );
-  await replaceFile(path, after, mode);
-  return { path, installed: "yes", changed: true };
+  await replaceFile(programIn(install.home), await readFile(join(CATALOGUE_FILES, PROGRAM)));
+  return exclusively(install, async () => {
+    const settings = await readSettings(install);
+    const { path, bytes, mode, document } = settings;
+    if (isOff(document, install.agent))
+      throw invalid(
+        path,
+        `switches all hooks off by ${install.agent.switches?.member.join(".")}; remove that first`,
+      );
+    const text = install.agent.plugin
+      ? await pluginText(install, install.agent.plugin)
+      : serialized(withHooks(withoutHooks(document), install), bytes);
+    const after = Buffer.from(text);
+    if (bytes?.equals(after)) return { path, installed: "yes", changed: false };
+    const record = await readRecord(install, path);
+    const earlier = record && isOf(record, bytes) ? record : undefined;
+    const next: HookRecord = {
+      ...{ path, mode, before: earlier ? earlier.before : beforeOf(settings) },
+      after: [digest(after), ...(earlier ? [digest(bytes)] : [])],
+    };
+    await replaceFile(recordIn(install, path), JSON.stringify(next));
+    await replaceSettings(settings, after, mode);
+    return { path, installed: "yes", changed: true };
+  });
 }
 
 /**
@@ -82,27 +95,55 @@ export async function installHooks(install: HookInstall): Promise<HookState & { 
  * if there was none; from one that was, only the entries of the hooks go.
  */
 export async function uninstallHooks(place: HookPlace): Promise<HookState & { readonly changed: boolean }> {
-  const settings = await readSettings(place);
-  const { path, bytes, mode } = settings;
-  const record = await readRecord(place);
-  const isOurs = record?.path === path && digest(bytes) === record.after;
-  // A plugin of Reins stands for the whole file, also where a person has changed it since.
-  const isPlugin = record?.path === path && bytes?.subarray(0, PLUGIN_START.length).equals(PLUGIN_START);
-  const before = isOurs || isPlugin ? record.before : beforeOf(settings);
-  const changed =
-    (before === null) !== (bytes === undefined) || before !== (bytes?.toString("base64") ?? null);
-  if (changed && before === null) await rm(path, { force: true });
-  else if (changed) await replaceFile(path, Buffer.from(before ?? "", "base64"), isOurs ? record.mode : mode);
-  await rm(recordIn(place), { force: true });
-  return { path, installed: "no", changed };
+  return exclusively(place, async () => {
+    const settings = await readSettings(place);
+    const { path, bytes, mode } = settings;
+    const record = await readRecord(place, path);
+    const isOurs = record !== undefined && isOf(record, bytes);
+    // A plugin of Reins stands for the whole file, also where a person has changed it since.
+    const isPlugin = record && bytes?.subarray(0, PLUGIN_START.length).equals(PLUGIN_START);
+    const before = isOurs || isPlugin ? record.before : beforeOf(settings);
+    const changed =
+      (before === null) !== (bytes === undefined) || before !== (bytes?.toString("base64") ?? null);
+    if (changed && before === null) await rm(path, { force: true });
+    else if (changed)
+      await replaceSettings(settings, Buffer.from(before ?? "", "base64"), isOurs ? record.mode : mode);
+    await rm(recordIn(place, path), { force: true });
+    return { path, installed: "no", changed };
+  });
+}
+
+/** Runs an operation on an agent's settings while no other of this home does. */
+async function exclusively<Result>(
+  { home, agent }: HookPlace,
+  operation: () => Promise<Result>,
+): Promise<Result> {
+  const folder = join(home, "hooks");
+  // Without the folder nothing is installed from this home.
+  if ((await ifExists(stat(folder))) === undefined) return operation();
+  await using _lock = await InstallLock.acquire(join(folder, `${agent.id}.lock`));
+  return await operation();
+}
+
+/** Replaces settings, unless they were changed since they were read. */
+async function replaceSettings({ path, bytes }: Settings, content: Uint8Array, mode: number): Promise<void> {
+  const isSame = async () => {
+    const now = await ifExists(readFile(path));
+    return now === undefined || bytes === undefined ? now === bytes : now.equals(bytes);
+  };
+  if (!(await replaceFileIf(path, content, isSame, mode)))
+    throw invalid(path, "was changed at the same moment, so it stays as it is; try again");
 }
 
 /** Whether the settings hold the hooks now. */
 export async function hookState(place: HookPlace): Promise<HookState> {
-  const { path, bytes, document } = await readSettings(place);
+  const { path, bytes } = await findSettings(place);
+  // Settings that are not JSON to us may be the agent's own business.
+  if (!bytes?.includes(PROGRAM)) return { path, installed: "no" };
+  const { document } = await readSettings(place);
   const { decides, reports, plugin } = place.agent;
   if (plugin !== undefined) {
-    const isOurs = bytes?.includes(JSON.stringify(programIn(place.home))) === true;
+    const isOurs = bytes.includes(JSON.stringify(programIn(place.home)));
     const isThere = (await ifExists(stat(programIn(place.home)))) !== undefined;
     return { path, installed: !isOurs ? "no" : isThere ? "yes" : "partial" };
   }
@@ -200,14 +241,26 @@ interface Settings {
   readonly document: JsonObject;
 }
 
-/** Reads the settings, exact to the last digit; a file that is a link is used where it leads. */
-async function readSettings({ agent, userHome, environment }: HookPlace): Promise<Settings> {
+/** Finds the settings; a file that is a link is used where it leads. */
+async function findSettings({
+  agent,
+  userHome,
+  environment,
+}: HookPlace): Promise<Pick<Settings, "path" | "bytes">> {
   const named = settingsPath(agent, userHome, environment);
   const path = (await ifExists(realpath(named))) ?? named;
   const bytes = await ifExists(readFile(path));
+  if (bytes === undefined && (await ifExists(lstat(path)))?.isSymbolicLink())
+    throw invalid(path, "is a link that leads nowhere, so it stays as it is; mend it first");
+  return { path, bytes };
+}
+
+/** Reads the settings, exact to the last digit. */
+async function readSettings(place: HookPlace): Promise<Settings> {
+  const { path, bytes } = await findSettings(place);
   if (bytes === undefined) return { path, bytes, mode: 0o600, document: {} };
   const { mode } = await stat(path);
-  const document = agent.plugin === undefined ? parsed(path, bytes) : {};
+  const document = place.agent.plugin === undefined ? parsed(path, bytes) : {};
   return { path, bytes, mode: mode & 0o777, document };
 }
 
@@ -293,29 +346,37 @@ function withHooks(document: JsonObject, install: HookInstall): JsonObject {
 
 const TOOL_EVENT = /Tool/;
 
-/** JSON in the indentation of the file before. */
+/** JSON in the indentation and with the line ends of the file before. */
 function serialized(document: JsonObject, before: Buffer | undefined): string {
   const text = before?.toString("utf8") ?? "";
   const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
   const end = before === undefined || text.endsWith("\n") ? "\n" : "";
-  return JSON.stringify(document, undefined, indent) + end;
+  const json = JSON.stringify(document, undefined, indent) + end;
+  return text.includes("\r\n") ? json.replaceAll("\n", "\r\n") : json;
 }
 
-function recordIn({ home, agent }: HookPlace): string {
-  return join(home, "hooks", `${agent.id}.json`);
+/** The record of one file of settings: variables may put an agent's settings elsewhere. */
+function recordIn({ home, agent }: HookPlace, path: string): string {
+  return join(home, "hooks", `${agent.id}-${digest(path).slice(0, 16)}.json`);
 }
 
-async function readRecord(place: HookPlace): Promise<HookRecord | undefined> {
-  const text = await ifExists(readFile(recordIn(place), "utf8"));
+async function readRecord(place: HookPlace, path: string): Promise<HookRecord | undefined> {
+  const file = recordIn(place, path);
+  const text = await ifExists(readFile(file, "utf8"));
   if (text === undefined) return undefined;
   try {
     return HookRecord.parse(JSON.parse(text));
   } catch (error) {
-    throw invalid(recordIn(place), `is damaged (${errorMessage(error)}); remove it and the hooks by hand`);
+    throw invalid(file, `is damaged (${errorMessage(error)}); remove it and the hooks by hand`);
   }
 }
 
-function digest(bytes: Buffer | undefined): string {
+/** Whether a file is the one with the hooks that a record is about. */
+function isOf({ after }: HookRecord, bytes: Buffer | undefined): boolean {
+  return after.includes(digest(bytes));
+}
+
+function digest(bytes: Buffer | string | undefined): string {
   return createHash("sha256")
     .update(bytes ?? "")
     .digest("hex");

@@ -123,6 +123,74 @@ describe("the hook program", () => {
     expect(JSON.parse(gemini.stdout)).toMatchObject({ decision: "deny" });
   });
 
+  test("reads the events of Copilot, and answers in its form", async () => {
+    const seen: unknown[] = [];
+    const home = await homeWith(
+      greeting(({ method, params }) => {
+        if (method !== "ahp/handshake") seen.push(params);
+        return { decision: "modify", modified_payload: { command: "ls" }, metadata: { reason: "shorter" } };
+      }),
+    );
+    const call = { sessionId: "s", cwd: "/w", toolName: "bash", toolArgs: '{"n":12345678901234567890}' };
+    const { code, stdout } = await run(
+      ["copilot", "--home", home, "--event", "preToolUse", "--decide"],
+      call,
+    );
+    expect([code, JSON.parse(stdout)]).toEqual([
+      0,
+      {
+        permissionDecision: "allow",
+        permissionDecisionReason: "Reins: shorter",
+        modifiedArgs: { command: "ls" },
+      },
+    ]);
+    expect(seen).toMatchObject([
+      {
+        event_type: "pre_action",
+        session_id: "copilot-s",
+        payload: { tool_name: "bash", arguments: { n: expect.any(Number) } },
+        metadata: { hook: { event: "preToolUse", cwd: "/w" } },
+      },
+    ]);
+    const broken = { ...call, toolArgs: "{" };
+    expect(await run(["copilot", "--home", home, "--event", "preToolUse", "--decide"], broken)).toMatchObject(
+      {
+        code: 2,
+        stdout: "",
+      },
+    );
+  });
+
+  test("takes a sub-agent of Copilot for one of the session that began it, and its prompt for a part of that call", async () => {
+    const seen: unknown[] = [];
+    const home = await homeWith(
+      greeting(({ method, params }) => {
+        if (method !== "ahp/handshake") seen.push(params);
+        return { decision: "block", reason: "no" };
+      }),
+    );
+    const child = { agentId: "c", agentType: "explore", parentAgentId: "s" };
+    const args = ["copilot", "--home", home, "--event"];
+    const call = { sessionId: "c", cwd: "/w", toolName: "bash", toolArgs: {}, ...child };
+    expect(JSON.parse((await run([...args, "preToolUse", "--decide"], call)).stdout)).toMatchObject(DENIED);
+    expect(seen).toMatchObject([
+      {
+        session_id: "copilot-s",
+        depth: 1,
+        metadata: { hook: { subagent: "c", subagent_type: "explore" } },
+      },
+    ]);
+    const prompt = {
+      ...{ hook_event_name: "UserPromptSubmit", session_id: "c", cwd: "/w", prompt: "go" },
+      ...{ agent_id: "c", agent_type: "explore", parent_agent_id: "s" },
+    };
+    expect(await run([...args, "UserPromptSubmit", "--decide"], prompt)).toEqual({ code: 0, stdout: "" });
+    expect(await run([...args, "agentStop"], { sessionId: "c", cwd: "/w", ...child })).toMatchObject({
+      code: 0,
+    });
+    expect(seen).toHaveLength(1);
+  });
+
   test("sends numbers as they are written", async () => {
     let seen = "";
     const home = await homeWith((request, socket, line) => {

@@ -24,23 +24,27 @@ import { TerminalRoom } from "./support/terminal-room.ts";
 const WEAK: Readonly<Record<string, readonly string[]>> = {
   claude: ["hooks switched off"],
   codex: ["hooks switched off"],
+  copilot: ["hooks switched off"],
   gemini: ["hooks switched off"],
   opencode: ["a plugin of its own that acts"],
   qwen: ["hooks switched off"],
 };
 /** Agents that print why a prompt was blocked, also without a terminal. */
-const SAYS = ["claude", "gemini"];
+const SAYS = ["claude", "copilot", "gemini"];
 /** Agents that say their prompt again with each result. */
 const REPEATS = ["qwen"];
 /** Agents that say when a sub-agent begins and ends, and which calls are its own. */
 const NAMES_CHILDREN: Readonly<Record<string, readonly [begun: string, acting: string]>> = {
   claude: ["general-purpose", "general-purpose"],
+  copilot: ["general-purpose", "general-purpose"],
   opencode: ["general", "general"],
   // It names the kind only at begin and end.
   qwen: ["general-purpose", ""],
 };
 /** Agents that report the end of a session that had one prompt. */
-const ENDS = ["claude", "codex", "gemini"];
+const ENDS = ["claude", "codex", "copilot", "gemini"];
+/** Agents that report the beginning of a session at the same moment as they ask about its first prompt. */
+const BEGINS_WITH_PROMPT = ["copilot"];
 /** Agents that read the files that a prompt names by themselves. */
 const READS_NAMED = ["claude", "gemini", "qwen"];
 const AGENTS = Object.keys(WEAK);
@@ -53,11 +57,11 @@ beforeAll(async () => {
 
 /** The entries of the ledger in their order: what they are, and what they say. */
 async function recorded(room: TerminalRoom, ...qualities: string[]) {
-  const text = await room.reins.done("ledger", "log", "--json");
-  const entries = text.trim().split("\n");
-  return entries
-    .map((line) => JSON.parse(line).entry)
-    .filter(({ quality, actor }) => qualities.includes(quality) && actor === room.agent);
+  const { entries } = await room.reins.fetched(`/v1/ledger?order=oldest&agent=${room.agent}`);
+  const all: readonly ReturnType<typeof Object>[] = entries.map(({ entry }: { entry: unknown }) =>
+    Object(entry),
+  );
+  return all.filter(({ quality }) => qualities.includes(quality));
 }
 
 /** The verdicts on tool calls. */
@@ -74,10 +78,9 @@ async function asked(room: TerminalRoom) {
 }
 
 describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NEEDS_REGISTRY}`, (agent) => {
-  async function installed(...flags: string[]): Promise<TerminalRoom> {
+  async function installed(options: { readonly wait?: number } = {}): Promise<TerminalRoom> {
     const room = await TerminalRoom.open(agent);
-    expect(await room.run("hooks", "install", agent, ...flags)).toMatchObject({ code: 0 });
-    await room.review();
+    await room.install(options);
     return room;
   }
 
@@ -90,7 +93,11 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     expect(await verdicts(room)).toMatchObject([
       { verdict: "allowed", enforcement: "asked", subject: { agent, user: "operator", trust: "registered" } },
     ]);
-    const entries = await recorded(room, "policy_verdict", "tool_result", "turn", "session_lifecycle");
+    const found = await recorded(room, "policy_verdict", "tool_result", "turn", "session_lifecycle");
+    const isBegin = ({ payload }: (typeof found)[number]) => payload.change === "session_start";
+    const entries = BEGINS_WITH_PROMPT.includes(agent)
+      ? [...found.filter(isBegin), ...found.filter((entry) => !isBegin(entry))]
+      : found;
     const kinds = entries.map(({ quality, payload }) => payload.change ?? payload.event_type ?? quality);
     expect(kinds).toEqual([
       "session_start",
@@ -257,7 +264,7 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
   );
 
   test("does nothing without an answer in time; the approval stays open and counts the next time", async () => {
-    await using room = await installed("--wait", "5");
+    await using room = await installed({ wait: 5 });
     await room.reins.up();
     const { marker, intent } = await asked(room);
     const { promise: approved, resolve: onApproved } = Promise.withResolvers<void>();
@@ -281,8 +288,7 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     if (SAYS.includes(agent)) expect(run.stdout + run.stderr).toContain("reins up");
     await room.attempt(look(join(room.workspace, "note.txt")));
     expect(room.results).not.toContain("the quiet word");
-    expect(await room.run("hooks", "install", agent, "--reads", "allow")).toMatchObject({ code: 0 });
-    await room.review();
+    await room.install({ reads: "allow" });
     await room.attempt(look(join(room.workspace, "note.txt")));
     await room.attempt(write(file, "canary\n"));
     expect([room.results.includes("the quiet word"), existsSync(file)]).toEqual([agent !== "codex", false]);
@@ -337,7 +343,9 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
   });
 
   test("is proved by a trial, which shows what a hostile repository can do", async () => {
-    await using room = await installed();
+    await using room = await TerminalRoom.open(agent);
+    expect(await room.run("hooks", "install", agent)).toMatchObject({ code: 0 });
+    await room.review();
     const { command, args } = room.launch;
     const program = command === process.execPath ? (args[0] ?? "") : command;
     const { code, stdout } = await room.run("hooks", "status", agent, "--program", program, "--json");
@@ -427,8 +435,7 @@ test.skipIf(!registryAnswers)(
     const after = await Promise.all(
       AGENTS.map(async (agent) => {
         await using room = await TerminalRoom.open(agent);
-        expect(await room.run("hooks", "install", agent)).toMatchObject({ code: 0 });
-        await room.review();
+        await room.install();
         await room.reins.up();
         const { marker, intent } = await asked(room);
         const run = room.attempt(intent);

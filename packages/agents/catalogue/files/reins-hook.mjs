@@ -35,19 +35,28 @@ const EVENTS = {
   SubagentStop: "heartbeat",
   SessionStart: "session_start",
   SessionEnd: "session_end",
+  preToolUse: "pre_action",
+  postToolUse: "post_action",
+  postToolUseFailure: "post_action",
+  agentStop: "post_response",
+  subagentStart: "heartbeat",
+  subagentStop: "heartbeat",
+  sessionStart: "session_start",
+  sessionEnd: "session_end",
 };
 
 /** Tools that only read, by agent: with `--reads allow` the agent's own gate decides about them while Reins is away. */
 const READ_ONLY = {
   claude: ["Read", "Glob", "Grep", "LS", "NotebookRead", "TodoWrite"],
   codex: [],
+  copilot: ["view", "grep", "glob", "rg"],
   gemini: ["read_file", "read_many_files", "list_directory", "glob", "grep_search", "search_file_content"],
   opencode: ["read", "list", "glob", "grep"],
   qwen: ["read_file", "read_many_files", "list_directory", "glob", "grep_search", "search_file_content"],
 };
 
 /** Agents that take other arguments from a hook in place of their own. */
-const MODIFIES = new Set(["claude", "opencode", "qwen"]);
+const MODIFIES = new Set(["claude", "copilot", "opencode", "qwen"]);
 
 /** Says no in the agent's own form. */
 class Refusal extends Error {}
@@ -76,6 +85,26 @@ async function readInput() {
   return input;
 }
 
+/**
+ * An event of Copilot in the words of the other agents, which it uses for some itself. In its own it does not say which
+ * event it is, so its settings do.
+ */
+function renamed({ sessionId, toolName, toolArgs, toolResult, agentId, agentType, parentAgentId, ...input }) {
+  if (input.hook_event_name !== undefined) return input;
+  return {
+    ...input,
+    hook_event_name: flag("--event", ""),
+    session_id: sessionId,
+    tool_name: toolName,
+    tool_input: typeof toolArgs === "string" ? JSON.parse(toolArgs, exact) : toolArgs,
+    tool_response: toolResult?.textResultForLlm ?? toolResult,
+    last_assistant_message: input.response,
+    agent_id: agentId,
+    agent_type: agentType,
+    parent_agent_id: parentAgentId,
+  };
+}
+
 /** What a call is, for an agent that gives its calls no names. */
 const digestOf = (tool, given) =>
   process.getBuiltinModule("node:crypto").hash("sha256", JSON.stringify([tool, given ?? {}]));
@@ -84,10 +113,11 @@ const digestOf = (tool, given) =>
 function eventOf(input, type) {
   const { cwd, tool_name: tool, tool_input: given, tool_use_id: call, agent_id: child } = input;
   const { CLAUDE_PROJECT_DIR, GEMINI_PROJECT_DIR, QWEN_PROJECT_DIR } = process.env;
-  const session = text(input.session_id);
+  // A sub-agent of Copilot has a session of its own, named after it.
+  const session = text(input.parent_agent_id ?? input.session_id);
   if (session === "") throw new Refusal("the agent's hook names no session");
   const root = { claude: CLAUDE_PROJECT_DIR, gemini: GEMINI_PROJECT_DIR, qwen: QWEN_PROJECT_DIR }[agent];
-  const failed = input.hook_event_name === "PostToolUseFailure" || Boolean(input.tool_response?.error);
+  const failed = /Failure$/.test(input.hook_event_name) || Boolean(input.tool_response?.error);
   const payloads = {
     pre_action: () => ({ tool_name: text(tool), arguments: given ?? {} }),
     post_action: () => ({
@@ -239,18 +269,26 @@ function answer(name, type, verdict, reason) {
   if (agent === "gemini")
     return verdict.decision === "allow" ? { decision: "allow" } : { decision: "deny", reason };
   const permissionDecision = verdict.decision === "block" ? "deny" : "allow";
+  if (agent === "copilot") {
+    const modifiedArgs = verdict.decision === "modify" ? verdict.modified_payload : undefined;
+    return { permissionDecision, permissionDecisionReason: reason, modifiedArgs };
+  }
   const updated = verdict.decision === "modify" && { updatedInput: verdict.modified_payload };
   const output = { hookEventName: name, permissionDecision, permissionDecisionReason: reason, ...updated };
   return { hookSpecificOutput: output };
 }
 
 async function main() {
-  const input = await readInput();
+  const read = await readInput();
+  const input = agent === "copilot" ? renamed(read) : read;
   const name = text(input.hook_event_name);
   const type = EVENTS[name];
   const isDecided = type === "pre_action" || type === "pre_prompt";
   if (!isDecided && flags.includes("--decide")) throw new Refusal(`the hook does not know the event ${name}`);
   if (type === undefined) return undefined;
+  // The prompt of a sub-agent was decided as the call that begins it, and its end is reported as that of the sub-agent.
+  if (input.parent_agent_id !== undefined && (type === "pre_prompt" || type === "post_response"))
+    return undefined;
   try {
     const event = eventOf(input, type);
     if (isDecided && JSON.stringify(event).length > MAX_ARGUMENTS)

@@ -212,17 +212,24 @@ export function programIn(home: string): string {
 }
 
 /** The command of a hook. Where the hook itself cannot run, what was to be decided is blocked. */
-export function hookCommand(install: HookInstall, isDecided: boolean): string {
+export function hookCommand(install: HookInstall, isDecided: boolean, event?: string): string {
   const { agent, home, node, reads } = install;
   const wait = waitOf(install);
   const given = ["PATH", ...agent.variables].map((name) => `${name}="$${name}"`).join(" ");
   const flags = [`--home ${quoted(home)}`, `--wait ${wait}`, ...(reads === "allow" ? ["--reads allow"] : [])];
   // By its path: a repository may name the folders in which programs are looked for.
-  const run = `/usr/bin/env -i ${given} ${quoted(node)} ${quoted(programIn(home))} ${agent.id} ${flags.join(" ")}`;
+  const run = `/usr/bin/env -i ${given} ${quoted(node)} ${quoted(programIn(home))} ${agent.id} ${flags.join(" ")}${event === undefined ? "" : ` --event ${event}`}`;
   if (!isDecided) return `${run} || exit 0`;
   const decide = `${run} --decide`;
   const why = `Blocked: the hook of Reins cannot run. See reins hooks status ${agent.id}`;
+  // Copilot goes on with a prompt after any exit code.
+  if (agent.isFlat) return `${decide} || echo '${JSON.stringify(closedAnswer(why))}'`;
   return `${decide} || { echo '${why}' >&2; exit 2; }`;
+}
+
+/** Says no to a call and to a prompt. */
+function closedAnswer(reason: string) {
+  return { permissionDecision: "deny", permissionDecisionReason: reason, decision: "block", reason };
 }
 
 /** How long a call waits for a person: at most as long as the agent waits for its hook. */
@@ -299,6 +306,7 @@ function groupsOf({ hooks }: JsonObject, event: string): readonly unknown[] {
 }
 
 function commandsOf(group: unknown): readonly string[] {
+  if (isRecord(group) && typeof group.bash === "string") return [group.bash];
   const list = isRecord(group) && Array.isArray(group.hooks) ? group.hooks : [];
   return list.map((hook) => (isRecord(hook) && typeof hook.command === "string" ? hook.command : ""));
 }
@@ -336,12 +344,17 @@ function withHooks(document: JsonObject, install: HookInstall): JsonObject {
   for (const event of [...agent.decides, ...agent.reports]) {
     const isDecided = agent.decides.includes(event);
     const most = agent.limits?.[event] ?? timeout;
+    if (agent.isFlat) {
+      const hook = { type: "command", bash: hookCommand(install, isDecided, event), timeoutSec: timeout };
+      hooks[event] = [...groupsOf(document, event), hook];
+      continue;
+    }
     const command = hookCommand(install, isDecided);
     const hook = { type: "command", command, timeout: Math.min(timeout, most) };
     const matcher = agent.matcher !== undefined && TOOL_EVENT.test(event) && { matcher: agent.matcher };
     hooks[event] = [...groupsOf(document, event), { ...matcher, hooks: [hook] }];
   }
-  return { ...document, hooks };
+  return { ...(agent.isFlat && { version: 1 }), ...document, hooks };
 }
 
 const TOOL_EVENT = /Tool/;

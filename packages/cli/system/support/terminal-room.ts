@@ -4,7 +4,9 @@ import {
   type AgentLaunch,
   Catalogue,
   codexHooks,
+  type HookInstall,
   hookAgent,
+  installHooks,
   prepareTerminal,
   runInTerminal,
   settingsPath,
@@ -73,6 +75,21 @@ export class TerminalRoom implements AsyncDisposable {
   /** Runs a `reins` command as this user. */
   run(...args: string[]): Promise<Ended> {
     return runReins(args, { ...this.reins.environment, HOME: this.user });
+  }
+
+  /** Installs the hooks, as `reins hooks install` does. */
+  async install({
+    wait = 600,
+    reads = "block",
+  }: Partial<Pick<HookInstall, "wait" | "reads">> = {}): Promise<void> {
+    const place = {
+      agent: hookAgent(this.agent),
+      home: this.reins.path,
+      userHome: this.user,
+      environment: {},
+    };
+    await installHooks({ ...place, node: process.execPath, wait, reads });
+    await this.review();
   }
 
   /** Reviews the hooks in the agent, as its user does where it runs no others. */

@@ -243,6 +243,7 @@ export const AHP_DOORS = {
 /** Events of agents in terminals, which their hooks bring as events of AHP. */
 export const HOOK_DOORS = {
   PreToolUse: AGENT_EVENT,
+  preToolUse: AGENT_EVENT,
   BeforeTool: AGENT_EVENT,
   UserPromptSubmit: AGENT_EVENT,
   BeforeAgent: AGENT_EVENT,
@@ -255,6 +256,13 @@ export const HOOK_DOORS = {
   SubagentStop: REPORT,
   SessionStart: REPORT,
   SessionEnd: REPORT,
+  postToolUse: REPORT,
+  postToolUseFailure: REPORT,
+  agentStop: REPORT,
+  subagentStart: REPORT,
+  subagentStop: REPORT,
+  sessionStart: REPORT,
+  sessionEnd: REPORT,
 } as const satisfies Doors;
 
 const GRAPH_ACTION: Door = { point: "graph_action" };

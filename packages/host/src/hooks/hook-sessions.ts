@@ -266,6 +266,8 @@ export class HookSessions implements HookPort {
 const SUBAGENT_CHANGES: ReadonlyMap<string, "subagent_start" | "subagent_stop"> = new Map([
   ["SubagentStart", "subagent_start"],
   ["SubagentStop", "subagent_stop"],
+  ["subagentStart", "subagent_start"],
+  ["subagentStop", "subagent_stop"],
 ]);
 
 /** The decisions after which the same prompt is asked about again. */

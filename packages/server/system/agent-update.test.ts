@@ -143,6 +143,9 @@ test("an update that stopped asking is not called live, and one that asks again 
       install: { version, update: null },
       verification: { state: "verified", live },
       enforcement: { level },
+      // What the verification heard of it is known without a process.
+      capabilities: { agentCapabilities: expect.any(Object) },
+      running: 0,
     });
   }
 });

@@ -1,9 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { type JsonObject, RpcError, readResult } from "@reins/acp";
+import { systemClock } from "@reins/kit";
 import { type SeenRequest, scenes } from "@reins/scripted-model";
 import type { AgentEntry } from "../agent-entry.ts";
 import { AgentError } from "../agent-error.ts";
+import { settingsHash } from "../agent-launch.ts";
+import type { Probed } from "../probe.ts";
 import {
   type Evidence,
   findingOf,
@@ -33,6 +36,8 @@ export interface VerifyProgress extends Pick<GateProbe, "setting" | "name" | "an
 /** How an agent is verified. */
 export interface VerifyOptions extends TrialOptions {
   readonly onProgress?: ((progress: VerifyProgress) => void) | undefined;
+  /** Receives what the agent said of itself, as a probe would. */
+  readonly onProbed?: ((probed: Probed) => void) | undefined;
   /** How long an agent is watched without a prompt. */
   readonly quietMs?: number | undefined;
 }
@@ -98,6 +103,8 @@ class Verification {
   readonly #heard = new Set<ProbeSetting>();
   readonly #refusals: string[] = [];
   readonly #remarks: string[] = [];
+  /** What the first session was answered with: its modes and options. */
+  #session: JsonObject | undefined;
 
   constructor(options: VerifyOptions, trial: Trial) {
     this.#options = options;
@@ -116,8 +123,9 @@ class Verification {
   async run(): Promise<VerifyReport> {
     const trial = this.#trial;
     for (const each of this.#probes) await each.prepare();
-    await trial.start();
+    const said = await trial.start();
     const plain = await this.#open("plain");
+    this.#reportProbed(said);
     await this.#round("plain", "reject", plain);
     await this.#round("plain", "allow", plain);
     const [first, second] = [await this.#open("hostile"), await this.#open("hostile")];
@@ -145,7 +153,8 @@ class Verification {
       ...(setting !== "plain" && { _meta: this.#trial.hostile.meta }),
     };
     try {
-      const { sessionId = earlier } = await this.#trial.request(method, params);
+      const { sessionId = earlier, _meta: _, ...session } = await this.#trial.request(method, params);
+      this.#session ??= session;
       await this.#noteStripped(setting);
       return String(sessionId);
     } catch (error) {
@@ -153,6 +162,13 @@ class Verification {
       this.#refusals.push(`${method}, ${setting}: the agent would not (${error.message})`);
       return undefined;
     }
+  }
+
+  #reportProbed(initialized: JsonObject): void {
+    const { entry, installed, onProbed } = this.#options;
+    const [settings, probedAt] = [settingsHash(entry), systemClock.now().toISOString()];
+    const about = { agent: entry.id, version: installed.version, settings, probedAt };
+    onProbed?.({ ...about, initialized, ...(this.#session && { session: this.#session }) });
   }
 
   async #round(setting: ProbeSetting, answer: TrialAnswer, sessionId: string | undefined): Promise<void> {

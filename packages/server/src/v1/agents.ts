@@ -1,5 +1,12 @@
 import { CODE, RpcError } from "@reins/acp";
-import type { AgentEntry, Installed, InstallOptions, InstallProgress, PlannedInstall } from "@reins/agents";
+import type {
+  AgentEntry,
+  Installed,
+  InstallOptions,
+  InstallProgress,
+  PlannedInstall,
+  Probed,
+} from "@reins/agents";
 import {
   type AgentInstallProgress,
   type AgentVerifyProgress,
@@ -240,8 +247,14 @@ export class AgentsRoutes implements Routes {
     const onProgress = ({ setting, name, answer, done, total }: ProbeProgress) =>
       report({ phase: "probing", setting, probe: name, answer, done, total });
     const { signal } = this.#closing;
-    const verified = await proveAgent({ entry, installed, confined, environment, onProgress, signal });
+    let told: Probed | undefined;
+    const onProbed = (probed: Probed) => {
+      told = probed;
+    };
+    const how = { environment, onProgress, onProbed, signal };
+    const verified = await proveAgent({ entry, installed, confined, ...how });
     await registry.stamps.keep(verified, { entry, installed, confined }, new Date());
+    if (told) await registry.probes.keep(entry, told);
     report({ phase: "verified", verification: await verificationOf(registry, entry, installed) });
   }
 

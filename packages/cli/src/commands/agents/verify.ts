@@ -1,4 +1,4 @@
-import type { AgentEntry, Installed, ProbeResult, VerifyProgress, VerifyReport } from "@reins/agents";
+import type { AgentEntry, Installed, Probed, ProbeResult, VerifyProgress, VerifyReport } from "@reins/agents";
 import { verifyAgent } from "@reins/host";
 import { command } from "../../command.ts";
 import { EXIT } from "../../errors.ts";
@@ -62,6 +62,7 @@ export async function verifyInstalled(
 ): Promise<VerifyReport> {
   const confined = agents.isConfined(entry.id);
   const line = new VerifyLine(process.stderr, entry.name);
+  let told: Probed | undefined;
   try {
     const report = await withStopSignal((signal) =>
       verifyAgent({
@@ -71,9 +72,13 @@ export async function verifyInstalled(
         environment: process.env,
         signal,
         onProgress: (progress) => line.update(progress),
+        onProbed: (probed) => {
+          told = probed;
+        },
       }),
     );
     await agents.stamps.keep(report, { entry, installed, confined }, new Date());
+    if (told) await agents.probes.keep(entry, told);
     return report;
   } catch (error) {
     throw agentError(error, entry.id, entry);

@@ -424,6 +424,18 @@ describe("an agent of the catalogue", () => {
     expect((await installer().install("known")).provenance).toMatchObject({ source: "lockfile" });
   });
 
+  test("is put to use again at a version that is still there, which needs no decision", async () => {
+    for (const agentProcessVersion of ["1.0.0", "1.2.0"])
+      await installer().install("known", { agentProcessVersion });
+    const fetched = npm.requests.length;
+    const again = { agentProcessVersion: "1.0.0" };
+    expect(await installer().check("known", again)).toBeUndefined();
+    expect(await installer().install("known", { ...again, planned: null })).toMatchObject({
+      version: "1.0.0",
+    });
+    expect(npm.requests).toHaveLength(fetched);
+  });
+
   test("is updated to the registry's version only if that is asked for", async () => {
     await installer().install("known");
     server.agents = [npx("known-acp", "1.2.0", "known-agent")];

@@ -190,9 +190,9 @@ export class Installer {
     const kept = await this.#kept(entry, options);
     if (kept) return kept;
     const target = await this.#target(agent, options);
-    expectPlanned(target, options);
     const ready = await this.#ready(target, options);
     if (ready) return ready;
+    expectPlanned(target, options);
     await using _lock = await this.#lock(agent, options);
     // The previous holder of the lock may have installed it.
     const earlier =

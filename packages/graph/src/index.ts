@@ -21,7 +21,13 @@ export {
   type Status,
   VERSION,
 } from "./declaration/grammar.ts";
-export { type Graph, type GraphAction, graphOfCalls, graphOfDeclaration } from "./declaration/graph.ts";
+export {
+  actionOfGraph,
+  type Graph,
+  type GraphAction,
+  graphOfCalls,
+  graphOfDeclaration,
+} from "./declaration/graph.ts";
 export {
   type Compliance,
   countMessage,
@@ -101,7 +107,7 @@ export {
   type RunRecord,
   runSummary,
 } from "./view/projection.ts";
-export { type ResultRecord, reportFaults, resultRecord } from "./view/result-record.ts";
+export { reportFaults } from "./view/result-record.ts";
 export {
   nodeRequest,
   type RunTurn,

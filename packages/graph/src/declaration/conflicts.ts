@@ -1,5 +1,6 @@
 import type { Graph, GraphAction } from "./graph.ts";
 import { ProtocolError } from "./protocol-error.ts";
+import { BitSet, inOrder, waitsFor } from "./validate.ts";
 
 /** The whole workspace, and everything else that a declaration may mean. */
 const EVERYTHING = "*";
@@ -62,17 +63,30 @@ function stepsOf(path: string): readonly string[] | undefined {
 
 /** Whether two lists of written resources, each in its one spelling, have one in common: equal, one within the other, or the whole workspace. */
 export function writesConflict(one: readonly string[], two: readonly string[]): boolean {
-  return one.some((first) => two.some((second) => overlap(first, second)));
+  const [first, second] = [foldersOf(one), foldersOf(two)];
+  for (let [i, j] = [0, 0]; ; ) {
+    const [a, b] = [first[i], second[j]];
+    if (a === undefined || b === undefined) return false;
+    if (a.startsWith(b) || b.startsWith(a)) return true;
+    // What is within a folder comes right behind it.
+    if (a < b) i += 1;
+    else j += 1;
+  }
 }
 
-function overlap(one: string, two: string): boolean {
-  return (
-    one === EVERYTHING ||
-    two === EVERYTHING ||
-    one === two ||
-    two.startsWith(`${one}/`) ||
-    one.startsWith(`${two}/`)
-  );
+const FOLDERS = new WeakMap<readonly string[], readonly string[]>();
+
+/** Resources as folders, sorted and none within another: each begins with those that it is in. */
+function foldersOf(resources: readonly string[]): readonly string[] {
+  const known = FOLDERS.get(resources);
+  if (known) return known;
+  const folders: string[] = [];
+  for (const folder of resources.map((one) => (one === EVERYTHING ? "" : `${one}/`)).toSorted()) {
+    const last = folders.at(-1);
+    if (last === undefined || !folder.startsWith(last)) folders.push(folder);
+  }
+  FOLDERS.set(resources, folders);
+  return folders;
 }
 
 /**
@@ -86,32 +100,39 @@ export function assertNoConflict(
   if (onConflict === "serialize") return;
   const before = ancestors(actions);
   const writing = actions
-    .map((action) => ({ id: action.id, writes: writesOf(action) }))
-    .filter(({ writes }) => writes.length > 0);
-  for (const [index, one] of writing.entries())
-    for (const two of writing.slice(index + 1)) {
-      const isOrdered = before.get(one.id)?.has(two.id) || before.get(two.id)?.has(one.id);
-      if (!isOrdered && writesConflict(one.writes, two.writes))
-        throw new ProtocolError(
-          "graph",
-          `${one.id} and ${two.id} would write the same resource, and neither depends on the other`,
-          { path: "conflict_resolution" },
-        );
+    .flatMap((action, index) => foldersOf(writesOf(action)).map((folder) => ({ folder, index })))
+    .toSorted((one, two) => (one.folder < two.folder ? -1 : one.folder > two.folder ? 1 : 0));
+  /** The written folders that the current one is, or is in. */
+  const around: typeof writing = [];
+  for (const one of writing) {
+    while (!one.folder.startsWith(around.at(-1)?.folder ?? "")) around.pop();
+    for (const other of around) {
+      const isOrdered = before[one.index]?.has(other.index) || before[other.index]?.has(one.index);
+      if (isOrdered) continue;
+      const ids = [one.index, other.index].toSorted((a, b) => a - b).map((index) => actions[index]?.id);
+      throw new ProtocolError(
+        "graph",
+        `${ids.join(" and ")} would write the same resource, and neither depends on the other`,
+        { path: "conflict_resolution" },
+      );
     }
+    around.push(one);
+  }
 }
 
-/** All actions that each one waits for, directly or not. The actions have no cycle. */
-function ancestors(actions: readonly GraphAction[]): ReadonlyMap<string, ReadonlySet<string>> {
-  const byId = new Map(actions.map((action) => [action.id, action]));
-  const known = new Map<string, Set<string>>();
-  const open = [...byId.keys()];
-  for (let id = open.pop(); id !== undefined; id = open.pop()) {
-    if (known.has(id)) continue;
-    const { dependsOn = [], when = [] } = byId.get(id) ?? {};
-    const direct = [...dependsOn, ...when.map(({ action }) => action)];
-    const missing = direct.filter((other) => byId.has(other) && !known.has(other));
-    if (missing.length > 0) open.push(id, ...missing);
-    else known.set(id, new Set([...direct, ...direct.flatMap((other) => [...(known.get(other) ?? [])])]));
+/** By their position, all actions that each one waits for, directly or not. The actions have no cycle. */
+function ancestors(actions: readonly GraphAction[]): readonly BitSet[] {
+  const positions = new Map(actions.map(({ id }, index) => [id, index]));
+  const known = actions.map(() => new BitSet(actions.length));
+  for (const action of inOrder(actions)) {
+    const all = known[positions.get(action.id) ?? 0];
+    for (const other of waitsFor(action)) {
+      const position = positions.get(other);
+      const above = position === undefined ? undefined : known[position];
+      if (position === undefined || !above) continue;
+      all?.add(position);
+      all?.addAll(above);
+    }
   }
   return known;
 }

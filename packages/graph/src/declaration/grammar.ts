@@ -119,18 +119,23 @@ const SideEffect = z.enum(SIDE_EFFECTS);
 export type SideEffect = z.infer<typeof SideEffect>;
 
 const Resource = z.string().min(1).max(4_096);
+const Resources = z.array(Resource).max(200);
+const SideEffects = z.array(SideEffect).max(SIDE_EFFECTS.length);
 
 /** Policies that an envelope sets for all actions, and an action for itself. */
 const sharedPolicies = {
   budget: Budget.optional(),
   /** Which actions wait for a person's approval. */
   permission_policy: z
-    .strictObject({ requires_approval: z.boolean().optional(), approval_for: z.array(SideEffect).optional() })
+    .strictObject({ requires_approval: z.boolean().optional(), approval_for: SideEffects.optional() })
     .optional(),
   /** What a cancel does to actions that run. */
   cancellation_policy: z.strictObject({ running: z.enum(["abort", "finish"]) }).optional(),
   /** Who sees results: those not named do not. */
-  data_visibility: z.array(z.enum(["model", "user", "logs", "future_runs"])).optional(),
+  data_visibility: z
+    .array(z.enum(["model", "user", "logs", "future_runs"]))
+    .max(4)
+    .optional(),
   /** Whether outputs may be shown to a model again. */
   privacy: z.strictObject({ replay: z.enum(["allowed", "never"]) }).optional(),
   /** What is free to say; the runtime stores it and looks at nothing in it. */
@@ -153,7 +158,7 @@ export const ActionDeclaration = z.strictObject({
     })
     .optional(),
   depends_on: z.array(Id).max(MOST_ACTIONS).default([]),
-  context_refs: z.array(Resource).max(200).default([]),
+  context_refs: Resources.default([]),
   prompt_ref: Resource.optional(),
   input: z.record(z.string(), z.unknown()).optional(),
   result_policy: ResultPolicy.optional(),
@@ -162,10 +167,8 @@ export const ActionDeclaration = z.strictObject({
   when: z.array(Condition).max(100).default([]),
   loop: Loop.optional(),
   requires_approval: z.boolean().optional(),
-  resources: z
-    .strictObject({ reads: z.array(Resource).default([]), writes: z.array(Resource).optional() })
-    .optional(),
-  side_effects: z.array(SideEffect).optional(),
+  resources: z.strictObject({ reads: Resources.default([]), writes: Resources.optional() }).optional(),
+  side_effects: SideEffects.optional(),
   /** Whether it may be done again after a failure or a crash of which the outcome is unknown. */
   idempotency: z.enum(["safe", "once"]).optional(),
   /** How people see it. */
@@ -206,7 +209,7 @@ const ExpandRef = z.strictObject({
 const Cancel = z.strictObject({
   type: z.literal("cancel").optional(),
   run_id: Id,
-  actions: z.array(Id).optional(),
+  actions: z.array(Id).max(MOST_ACTIONS).optional(),
 });
 
 const Revise = z.strictObject({ type: z.literal("action_graph").optional(), run_id: Id, actions });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { graphOf } from "../../test/graphs.ts";
 import { readDeclared } from "./carrier.ts";
+import { assertNoConflict } from "./conflicts.ts";
 import type { ProtocolDeclaration } from "./grammar.ts";
 import { graphOfDeclaration } from "./graph.ts";
 
@@ -105,5 +106,59 @@ describe("A revision", () => {
   it("may depend on what the run keeps, and on nothing else", () => {
     expect(revise(["old"]).actions[0]?.dependsOn).toEqual(["old"]);
     expect(() => revise([])).toThrow('there is no action "old"');
+  });
+});
+
+// Where the work for any of these grew with its square, the tests would not come to their end.
+describe("A declaration as large as may be", { timeout: 30_000 }, () => {
+  const ids = Array.from({ length: 1_000 }, (_, index) => `a${index}`);
+
+  it("has each section read once, however often it is referred to", () => {
+    const actions = ids.map((id) => ({ id, context_refs: new Array<string>(200).fill("md:long") }));
+    const text = "word ".repeat(200_000);
+    const others = Array.from({ length: 100_000 }, (_, index) => ({ id: `h${index}`, level: 2, text: "" }));
+    const declared = readDeclared({
+      ...{ type: "agent.protocol", version: "1", intent: "execute" },
+      payload: { actions },
+    }) as Extract<ProtocolDeclaration, { intent: "execute" }>;
+    const { sections } = graphOfDeclaration(declared, [...others, { id: "long", level: 2, text }]);
+    expect(sections.map(({ id }) => id)).toEqual(["long"]);
+  });
+
+  it("is checked where everything waits, on conditions, for everything before", () => {
+    const actions = ids.map((id, index) => ({
+      ...{ id, depends_on: ids.slice(0, index) },
+      when: index === 0 ? [] : [{ action: ids[index - 1], status: "completed" }],
+    }));
+    const graph = graphOf(actions, { conflict_resolution: "refuse" });
+    assertNoConflict(graph, () => ["src"]);
+    const last = { id: "last", depends_on: ["a998"], when: [{ action: "a0", status: "failed" }] };
+    expect(() => graphOf([...actions.slice(0, -1), last])).toThrow("last needs a0 to end both");
+  });
+
+  it("is checked where everything writes much, in one folder within the other or in none", () => {
+    const nested = Array.from({ length: 200 }, (_, depth) => "x/".repeat(depth + 1).slice(0, -1));
+    const graph = graphOf(
+      ids.map((id) => ({ id })),
+      { conflict_resolution: "refuse" },
+    );
+    const own = (action: string) => nested.map((path) => `${action}/${path}`);
+    const apart = (action: string) => nested.map((_, index) => `${action}/${index}`);
+    for (const writes of [own, apart]) assertNoConflict(graph, ({ id }) => writes(id));
+    expect(() => assertNoConflict(graph, ({ id }) => (id === "a999" ? ["a5/x/x"] : own(id)))).toThrow(
+      "a5 and a999 would write the same resource",
+    );
+    const chain = ids.map((id, index) => ({ id, depends_on: index === 0 ? [] : [ids[index - 1]] }));
+    assertNoConflict(graphOf(chain, { conflict_resolution: "refuse" }), () => nested);
+  });
+
+  it.each([
+    ["side effects", { side_effects: new Array(9).fill("read") }],
+    ["effects to be asked about", { permission_policy: { approval_for: new Array(9).fill("read") } }],
+    ["audiences", { data_visibility: new Array(5).fill("model") }],
+    ["written resources", { resources: { writes: new Array(201).fill("src") } }],
+    ["read resources", { resources: { reads: new Array(201).fill("src") } }],
+  ])("has a bounded number of %s", (_, more) => {
+    expect(() => graphOf([{ id: "a", ...more }])).toThrow(/^payload\.actions\.0\..* at most \d+/);
   });
 });

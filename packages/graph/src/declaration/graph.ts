@@ -98,6 +98,15 @@ function resultPolicy(return_to_model: ReturnToModel): ResultPolicy {
   return { return_to_model, priority: [], store_full: true, if_truncated: "provide_ref_and_summary" };
 }
 
+const ACTIONS = new WeakMap<Graph["actions"], ReadonlyMap<string, GraphAction>>();
+
+/** The action of an id in a graph; `undefined` for none. */
+export function actionOfGraph({ actions }: Pick<Graph, "actions">, id: string): GraphAction | undefined {
+  const known = ACTIONS.get(actions) ?? new Map(actions.map((action) => [action.id, action]));
+  ACTIONS.set(actions, known);
+  return known.get(id);
+}
+
 /** The graph of calls that came by the carrier. */
 export function graphOfCalls(output: Extract<ProtocolOutput, { kind: "act" }>): Graph {
   const ids = new Set(output.calls.map(({ id }) => id));
@@ -105,7 +114,7 @@ export function graphOfCalls(output: Extract<ProtocolOutput, { kind: "act" }>): 
     const path = `calls.${index}`;
     const referred = inputReferences(args, `${path}.args`);
     for (const { reference, path: at } of referred)
-      if (reference.kind === "section") sectionFor([], reference.id, at);
+      if (reference.kind === "section") sectionFor(new Map(), reference.id, at);
     const named = typeof depends === "string" ? [depends] : (depends ?? []);
     return {
       ...plainAction(id, title),
@@ -148,15 +157,16 @@ export function graphOfDeclaration(
     }),
   );
   for (const before of gates.keys())
-    if (!actions.some(({ id }) => id === before))
+    if (!declared.some(({ id }) => id === before))
       throw new ProtocolError("graph", `there is no action ${JSON.stringify(before)}`, {
         path: "approval_gates",
       });
+  const named = Map.groupBy(sections, ({ id }) => id);
   const used = new Map<string, PromptSection>();
   for (const [index, action] of actions.entries())
     for (const reference of referencesOf(action))
-      if (reference.kind === "section")
-        used.set(reference.id, promptSection(sectionFor(sections, reference.id, `payload.actions.${index}`)));
+      if (reference.kind === "section" && !used.has(reference.id))
+        used.set(reference.id, promptSection(sectionFor(named, reference.id, `payload.actions.${index}`)));
   const note = sections.filter(({ id }) => id === NOTE);
   const graph: Graph = {
     ...EMPTY,

@@ -29,7 +29,7 @@ const NESTED_CLOSING = /^[ >]*(`{3,}|~{3,})[ \t]*$/;
 const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$/;
 const HIGHEST_LEVEL = 6;
 /** Longer lines are no headings that anything refers to. */
-const LONGEST_HEADING = 1_000;
+const LONGEST_HEADING = 300;
 /** A line that begins or continues a quote or a list item: what follows in it is not at the top level. */
 const QUOTE = /^ {0,3}>/;
 const COMMENT = /^ {0,3}<!--/;
@@ -106,7 +106,7 @@ export function fenced(text: string, info: string): string {
 /** The id under which a heading is referenced. */
 function headingId(text: string): string {
   return text
-    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replace(/!?\[([^[\]]*)\]\([^()]*\)/g, "$1")
     .replace(/(\*\*|__)(.+?)\1/g, "$2")
     .replace(/(^|[^\w])[*_](.+?)[*_](?=[^\w]|$)/g, "$1$2")
     .replace(/`+([^`]*)`+/g, "$1")

@@ -100,7 +100,7 @@ function partIn(text: string): ResultPart | undefined {
 }
 
 /** The action of a run that stores an artifact: artifacts have the ids of their actions, after calls with `call_`. */
-export function artifactAction(name: string, actions: ReadonlySet<string>): string | undefined {
+export function artifactAction(name: string, actions: Pick<ReadonlySet<string>, "has">): string | undefined {
   const called = name.startsWith("call_") ? name.slice("call_".length) : name;
   return [name, called].find((id) => actions.has(id));
 }
@@ -142,8 +142,12 @@ export async function withReferences(
 }
 
 /** The section that a reference names; a heading that stands twice is an error once something refers to it. */
-export function sectionFor(sections: readonly MarkdownSection[], id: string, path: string): MarkdownSection {
-  const [section, ...others] = sections.filter((one) => one.id === id);
+export function sectionFor(
+  sections: ReadonlyMap<string, readonly MarkdownSection[]>,
+  id: string,
+  path: string,
+): MarkdownSection {
+  const [section, ...others] = sections.get(id) ?? [];
   const ref = JSON.stringify(`md:${id}`);
   if (!section) throw new ProtocolError("reference", `no heading of the message is ${ref}`, { path });
   if (others.length > 0)

@@ -1,4 +1,4 @@
-import { MOST_ACTIONS } from "./grammar.ts";
+import { type GraphCondition, MOST_ACTIONS } from "./grammar.ts";
 import type { Graph, GraphAction } from "./graph.ts";
 import { ProtocolError } from "./protocol-error.ts";
 
@@ -20,7 +20,7 @@ export function validateGraph(graph: Graph, path: string, others: ReadonlySet<st
   }
   for (const id of others) known.add(id);
   for (const [index, action] of actions.entries())
-    for (const other of before(action)) {
+    for (const other of waitsFor(action)) {
       const at = { path: `${path}.${index}` };
       if (other === action.id) throw new ProtocolError("graph", `${other} waits for itself`, at);
       if (!known.has(other))
@@ -45,30 +45,30 @@ export function validateGraph(graph: Graph, path: string, others: ReadonlySet<st
 }
 
 /** The actions that one waits for. */
-function before({ dependsOn, when }: GraphAction): string[] {
+export function waitsFor({ dependsOn, when }: GraphAction): string[] {
   return [...dependsOn, ...when.map(({ action }) => action)];
 }
 
 /** The actions, each behind those that it waits for; without those that wait for each other. */
-function inOrder(actions: readonly GraphAction[]): GraphAction[] {
+export function inOrder(actions: readonly GraphAction[]): GraphAction[] {
   const byId = new Map(actions.map((action) => [action.id, action]));
-  const waitsFor = new Map<string, number>();
+  const waiting = new Map<string, number>();
   const followers = new Map<string, GraphAction[]>();
   for (const action of actions) {
-    const others = new Set(before(action).filter((other) => byId.has(other)));
-    waitsFor.set(action.id, others.size);
+    const others = new Set(waitsFor(action).filter((other) => byId.has(other)));
+    waiting.set(action.id, others.size);
     for (const other of others) {
       const behind = followers.get(other) ?? [];
       behind.push(action);
       followers.set(other, behind);
     }
   }
-  const ordered = actions.filter(({ id }) => waitsFor.get(id) === 0);
+  const ordered = actions.filter(({ id }) => waiting.get(id) === 0);
   // The list grows while it is walked.
   for (const { id } of ordered)
     for (const follower of followers.get(id) ?? []) {
-      const left = (waitsFor.get(follower.id) ?? 0) - 1;
-      waitsFor.set(follower.id, left);
+      const left = (waiting.get(follower.id) ?? 0) - 1;
+      waiting.set(follower.id, left);
       if (left === 0) ordered.push(follower);
     }
   return ordered;
@@ -76,28 +76,57 @@ function inOrder(actions: readonly GraphAction[]): GraphAction[] {
 
 /** Refuses an action that can never run: its conditions, and those of what it waits for, exclude each other. */
 function assertPossible(ordered: readonly GraphAction[], path: string): void {
+  const named = [...new Set(ordered.flatMap(({ when }) => when.map(({ action }) => action)))];
+  if (named.length === 0) return;
+  const positions = new Map(named.map((action, index) => [action, index * ENDS.length]));
+  const needOf = ({ action, status }: GraphCondition) => (positions.get(action) ?? 0) + ENDS.indexOf(status);
   /** How other actions have to end for an action to run. */
-  const needs = new Map<string, ReadonlyMap<string, string>>();
+  const needs = new Map<string, BitSet>();
   for (const { id, dependsOn, when } of ordered) {
-    const own = new Map<string, string>();
+    const all = new BitSet(named.length * ENDS.length);
+    for (const condition of when) all.add(needOf(condition));
     // What was canceled need not have run.
     const ran = when.filter(({ status }) => status !== "canceled").map(({ action }) => action);
     const conditional = new Set(when.map(({ action }) => action));
     const inherited = [...ran, ...dependsOn.filter((other) => !conditional.has(other))];
-    const all = [
-      ...when.map(({ action, status }) => [action, status] as const),
-      ...inherited.flatMap((other) => [...(needs.get(other) ?? [])]),
-    ];
-    for (const [action, status] of all) {
-      const other = own.get(action) ?? status;
-      if (other !== status)
+    for (const other of new Set(inherited)) {
+      const above = needs.get(other);
+      if (above) all.addAll(above);
+    }
+    for (const action of named) {
+      const [one, other] = ENDS.filter((status) => all.has(needOf({ action, status })));
+      if (other !== undefined)
         throw new ProtocolError(
           "graph",
-          `${id} needs ${action} to end both ${other} and ${status}; the condition never holds`,
+          `${id} needs ${action} to end both ${one} and ${other}; the condition never holds`,
           { path },
         );
-      own.set(action, status);
     }
-    needs.set(id, own);
+    needs.set(id, all);
+  }
+}
+
+const ENDS: readonly GraphCondition["status"][] = ["completed", "failed", "canceled", "blocked"];
+
+/** A set of small numbers: with others of its size it is joined by words, so that large graphs are checked quickly. */
+export class BitSet {
+  readonly #words: Uint32Array;
+
+  constructor(size: number) {
+    this.#words = new Uint32Array(Math.ceil(size / 32));
+  }
+
+  add(number: number): void {
+    this.#words[number >>> 5] = (this.#words[number >>> 5] ?? 0) | (1 << (number & 31));
+  }
+
+  /** Adds all of a set of the same size. */
+  addAll(other: BitSet): void {
+    for (let index = 0; index < this.#words.length; index += 1)
+      this.#words[index] = (this.#words[index] ?? 0) | (other.#words[index] ?? 0);
+  }
+
+  has(number: number): boolean {
+    return ((this.#words[number >>> 5] ?? 0) & (1 << (number & 31))) !== 0;
   }
 }

@@ -231,7 +231,7 @@ function runIn(reference: Reference): string | undefined {
 }
 
 function expectAction(run: GraphRun, id: string): GraphAction {
-  const named = artifactAction(id, new Set(run.graph.actions.map((action) => action.id)));
+  const named = artifactAction(id, { has: (name) => run.action(name) !== undefined });
   const found = named === undefined ? undefined : run.action(named);
   if (found) return found;
   throw new ProtocolError("reference", `run ${run.id} has no action ${id}`);

@@ -60,6 +60,8 @@ export interface RunStanding {
   readonly waitsFor?: WaitsFor | undefined;
   /** Whether the model is to be called: nothing more can run without it, or it wants to know. */
   readonly callsModel: boolean;
+  /** The actions that it decides about. */
+  readonly undecided?: readonly string[] | undefined;
 }
 
 /** A change of an action, of the graph by a revision, or of how the run stands. */

@@ -164,7 +164,7 @@ describe("An action that fails", () => {
       await engine.start("run", graphOf(actions("ask_model")));
       await expect
         .poll(() => changes)
-        .toContainEqual({ run: "blocked", waitsFor: "model", callsModel: true });
+        .toContainEqual({ run: "blocked", waitsFor: "model", callsModel: true, undecided: ["a"] });
       expect(log.filter((line) => line.includes(" b") || line.includes(" d"))).toEqual([]);
       await sendControl(engine, "run", { kind: "decide", action: "a", decision });
       const result = await engine.ended("run");
@@ -399,7 +399,21 @@ describe("A run that waits", () => {
     await start();
     (await attempt("a/1")).request.waits("input");
     await end("b/1", "failed");
-    await expect.poll(standing).toEqual({ run: "blocked", waitsFor: "model", callsModel: true });
+    const blocked = { run: "blocked", waitsFor: "model", callsModel: true, undecided: ["b"] };
+    await expect.poll(standing).toEqual(blocked);
+  });
+
+  it("names the actions that the model decides about, and no other that failed", async () => {
+    const asks = { failure_policy: "ask_model" };
+    const graph = graphOf([{ id: "a" }, { id: "b", ...asks }, { id: "c", ...asks }]);
+    const { engine, start, end, standing } = stage(graph);
+    await start();
+    for (const attempt of ["a/1", "b/1", "c/1"]) await end(attempt, "failed");
+    await expect.poll(standing).toMatchObject({ callsModel: true, undecided: ["b", "c"] });
+    await sendControl(engine, "run", { kind: "decide", action: "b", decision: "abort" });
+    await expect.poll(standing).toMatchObject({ callsModel: true, undecided: ["c"] });
+    await sendControl(engine, "run", { kind: "decide", action: "c", decision: "abort" });
+    expect(await engine.ended("run")).toMatchObject({ status: "failed" });
   });
 });
 

@@ -18,7 +18,6 @@ import {
   type Control,
   type RunChange,
   type RunResult,
-  type RunStanding,
   type SchedulePorts,
   standingOf,
 } from "./schedule-ports.ts";
@@ -78,7 +77,8 @@ class Schedule {
   readonly #over = new AbortController();
   readonly #writes = new Map<string, readonly string[]>();
   #revisions = 0;
-  #standing: RunStanding | undefined;
+  /** How it stood when that was last reported. */
+  #standing: string | undefined;
   #closed: string | undefined;
   #late: string | undefined;
   readonly #spending: RunSpending;
@@ -383,9 +383,11 @@ class Schedule {
   /** Reports when the run goes on by itself, and when it waits for a person or for the model. */
   #reportStanding(): void {
     const waiting = [...this.#running.values()].map(({ live }) => live.waitsFor);
-    const standing = standingOf(waiting, this.#progress.undecided.size > 0, this.#graph.whileWaiting);
-    if (standing.run === this.#standing?.run && standing.waitsFor === this.#standing.waitsFor) return;
-    this.#standing = standing;
-    this.#report(standing);
+    const undecided = [...this.#progress.undecided];
+    const standing = standingOf(waiting, undecided.length > 0, this.#graph.whileWaiting);
+    const said = JSON.stringify([standing, undecided]);
+    if (said === this.#standing) return;
+    this.#standing = said;
+    this.#report({ ...standing, ...(undecided.length > 0 && { undecided }) });
   }
 }

@@ -1,6 +1,7 @@
 import {
   type ActionRecord,
   type ActionState,
+  actionOfGraph,
   type Graph,
   type GraphAction,
   hasEnded,
@@ -51,6 +52,10 @@ export interface DeclaredRun {
 export interface ActionDetails extends ActionRecord {
   /** Its full output in the artifact store. */
   readonly artifact?: SealedArtifact | undefined;
+  /** The output that this one took the place of: it is there until this one is stored. */
+  readonly replaced?: SealedArtifact | undefined;
+  /** The newest attempt that clients were shown. */
+  readonly card?: string | undefined;
 }
 
 /** How a run stands, as it is stored: without the outputs of its actions. */
@@ -116,6 +121,7 @@ export class GraphRun {
   #reopened: number;
   #controls: number;
   #callsModel = false;
+  #undecided: readonly string[] = [];
 
   constructor(
     declared: DeclaredRun,
@@ -178,6 +184,11 @@ export class GraphRun {
     return this.isOver || this.#callsModel || this.graph.isPlan;
   }
 
+  /** The actions that the model decides about before anything more runs. */
+  get undecided(): readonly string[] {
+    return this.isOver ? [] : this.#undecided;
+  }
+
   /** How often it continued after its end. */
   get reopened(): number {
     return this.#reopened;
@@ -212,7 +223,7 @@ export class GraphRun {
   }
 
   action(id: string): GraphAction | undefined {
-    return this.graph.actions.find((action) => action.id === id);
+    return actionOfGraph(this.graph, id);
   }
 
   details(id: string): ActionDetails {
@@ -271,6 +282,7 @@ export class GraphRun {
     this.#status = change.run;
     this.#waitsFor = change.waitsFor;
     this.#callsModel = change.callsModel;
+    this.#undecided = change.undecided ?? [];
     this.#onChange(this, undefined);
   }
 
@@ -330,6 +342,7 @@ export class GraphRun {
     this.#reason = undefined;
     this.#waitsFor = undefined;
     this.#callsModel = false;
+    this.#undecided = [];
   }
 
   /** Shows that it continues. */

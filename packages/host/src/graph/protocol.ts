@@ -252,12 +252,10 @@ export class Protocol {
     const run = await this.#find(session, turn.run);
     if (!run) return { kind: "error", text: `The run ${turn.run} is not stored any more.` };
     const { status, waitsFor } = run.standing;
-    const undecided = [...run.states.values()].find(
-      (state) => state.status === "failed" || state.status === "blocked",
-    );
+    const undecided = run.undecided.join(", ");
     const next =
-      waitsFor === "model" && undecided
-        ? `Decide about ${undecided.id} of ${run.id}: retry, continue or abort.`
+      waitsFor === "model" && undecided !== ""
+        ? `Decide about ${undecided} of ${run.id}: retry, continue or abort.`
         : undefined;
     const { declared, graph, reason, id } = run;
     const controls = declared.controls?.filter(({ through }) => through !== "model").map(controlText);

@@ -134,6 +134,27 @@ export const RunControl = named(
 );
 export type RunControl = z.infer<typeof RunControl>;
 
+/** What a run came to, for programs. */
+const RunResult = z.looseObject({
+  type: z.literal("agent.protocol.result"),
+  version: z.string(),
+  run_id: z.string(),
+  status: RunStatus,
+  reason: z.string().optional(),
+  actions: z.array(
+    z.looseObject({
+      id: z.string(),
+      title: z.string(),
+      description: z.string().optional(),
+      status: RunStatus,
+      reason: z.string().optional(),
+      summary: z.string().optional(),
+      artifacts: Texts.optional(),
+    }),
+  ),
+  next: z.enum(["final_answer", "model_decision", "permission", "user_input", "running"]),
+});
+
 /** A graph that a model declared, and the state of its run. */
 export const RunGraph = named(
   "RunGraph",
@@ -152,6 +173,7 @@ export const RunGraph = named(
     progress: z.looseObject({ total: z.int(), ended: z.int(), running: z.int() }),
     actions: z.array(RunAction),
     result_summary: z.string().optional(),
+    result: RunResult.optional().describe("what it came to, as a record: once it is over, or waits"),
     declaration: z.string().describe("what the model wrote, as it wrote it"),
     carrier: z.enum(["native", "fenced", "recovered", "api"]),
     violations: z.array(z.string()).describe("what it said beside the protocol"),

@@ -148,7 +148,8 @@ function firstLine(text: string): string {
   return cutText(text.split("\n", 1)[0] ?? "", LINE);
 }
 
-function cutText(text: string, most: number): string {
+/** The beginning of a text that is too long, with its length. */
+export function cutText(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most).toWellFormed()}… (${text.length} characters)`;
 }
 

@@ -45,13 +45,19 @@ describe("The projection of a run", () => {
   });
 
   it("shows people no result that they may not see", () => {
-    expect(JSON.stringify(projectRun(record))).not.toContain("secret");
+    for (const more of [{}, { status: "waiting", waitsFor: "input" }, { status: "completed" }] as const)
+      expect(JSON.stringify(projectRun({ ...record, ...more }))).not.toContain("secret");
   });
 
   it("sums a run up once it is over, with what failed", () => {
     expect(projectRun(record)).not.toHaveProperty("result_summary");
+    expect(projectRun(record)).not.toHaveProperty("result");
     const states = statesOf({ a: {}, b: { status: "failed", reason: "no disk" }, c: { status: "canceled" } });
-    const { result_summary } = projectRun({ ...record, status: "failed", states, endedAt: "later" });
+    const { result_summary, result } = projectRun({ ...record, status: "failed", states, endedAt: "later" });
+    expect(result).toMatchObject({
+      ...{ type: "agent.protocol.result", run_id: "r", status: "failed", next: "final_answer" },
+      actions: [{ id: "a" }, { id: "b", status: "failed", reason: "no disk" }, { id: "c" }],
+    });
     expect(result_summary).toBe("The run is failed: 1 completed, 1 failed, 1 canceled.\nb: no disk");
   });
 });

@@ -3,6 +3,7 @@ import type { Graph, GraphAction } from "../declaration/graph.ts";
 import type { AgentReport, Assignment } from "../run/assignment.ts";
 import { type ActionState, hasEnded } from "../run/progress.ts";
 import type { ControlChange, ControlOrigin, WaitsFor } from "../run/schedule-ports.ts";
+import { type ResultRecord, resultRecord } from "./result-record.ts";
 
 /** What the runtime knows of an action beside its declaration and its state. */
 export interface ActionRecord {
@@ -152,6 +153,8 @@ export interface ProjectedRun {
   readonly progress: { readonly total: number; readonly ended: number; readonly running: number };
   readonly actions: ProjectedAction[];
   readonly result_summary?: string;
+  /** What it came to, for programs: once it is over, or waits. */
+  readonly result?: Writable<ResultRecord>;
   readonly declaration: string;
   readonly carrier: RunRecord["carrier"];
   readonly violations: string[];
@@ -186,6 +189,7 @@ export function projectRun(record: RunRecord): ProjectedRun {
     progress: { total: actions.length, ended, running },
     actions,
     ...(hasEnded(status) && { result_summary: runSummary(status, graph, states) }),
+    ...((hasEnded(status) || record.waitsFor) && { result: written(resultRecord(record)) }),
     declaration: record.declaration,
     carrier: record.carrier,
     violations: [...(record.violations ?? [])],
@@ -250,17 +254,18 @@ function written<Value>(value: Value): Writable<Value> {
   return structuredClone(value) as Writable<Value>;
 }
 
-/** One sentence about a run that is over: how many actions ended how, and which failed. */
-export function runSummary(
-  status: Status,
-  { actions }: Graph,
-  states: ReadonlyMap<string, ActionState>,
-): string {
-  const of = (wanted: Status) => actions.filter(({ id }) => states.get(id)?.status === wanted);
-  const counts = (["completed", "failed", "blocked", "canceled"] as const)
-    .map((one) => [one, of(one).length] as const)
+/** How many actions ended how, in words. */
+export function endedCounts({ actions }: Graph, states: ReadonlyMap<string, ActionState>): readonly string[] {
+  return (["completed", "failed", "blocked", "canceled"] as const)
+    .map((one) => [one, actions.filter(({ id }) => states.get(id)?.status === one).length] as const)
     .filter(([, count]) => count > 0)
     .map(([one, count]) => `${count} ${one}`);
+}
+
+/** One sentence about a run that is over: how many actions ended how, and which failed. */
+export function runSummary(status: Status, graph: Graph, states: ReadonlyMap<string, ActionState>): string {
+  const of = (wanted: Status) => graph.actions.filter(({ id }) => states.get(id)?.status === wanted);
+  const counts = endedCounts(graph, states);
   const failed = [...of("failed"), ...of("blocked")]
     .slice(0, 5)
     .map(({ id, label }) => `${label}: ${states.get(id)?.reason ?? "no reason is known"}`);

@@ -23,15 +23,20 @@ describe("The machine record of a run", () => {
     });
   });
 
-  it("has the reasons, the artifacts and what is needed next, and no result that logs may not hold", () => {
-    const graph = graphOf([{ id: "a" }, { id: "b", data_visibility: ["model"] }]);
+  it("has the reasons, the artifacts and what is needed next, and no result that logs may not hold or people not see", () => {
+    const graph = graphOf([
+      { id: "a" },
+      { id: "b", data_visibility: ["user", "model"] },
+      { id: "c", data_visibility: ["logs", "model"] },
+    ]);
     const states = statesOf({
       a: { status: "failed", reason: "no", result: { output: 1, summary: "partly" } },
       b: { result: { output: 1, summary: "secret" } },
+      c: { result: { output: 1, summary: "secret" } },
     });
     const record = resultRecord({ run: "r", graph, status: "blocked", waitsFor: "model", states });
     expect(record).toMatchObject({
-      actions: [{ reason: "no", summary: "partly", artifacts: ["artifact://r/a"] }, { id: "b" }],
+      actions: [{ reason: "no", summary: "partly", artifacts: ["artifact://r/a"] }, { id: "b" }, { id: "c" }],
       next: "model_decision",
     });
     expect(JSON.stringify(record)).not.toContain("secret");

@@ -26,7 +26,7 @@ export interface ResultRecord {
 
 const NEXT = { model: "model_decision", permission: "permission", input: "user_input" } as const;
 
-/** The record of a run. Results that logs may not hold are left out. */
+/** The record of a run. Results that logs may not hold, or people not see, are left out. */
 export function resultRecord({
   run,
   graph,
@@ -51,7 +51,7 @@ export function resultRecord({
     ...(reason !== undefined && { reason }),
     actions: graph.actions.map(({ id, title, description, visibility, result: policy }) => {
       const state = states.get(id);
-      const result = visibility.logs ? state?.result : undefined;
+      const result = visibility.logs && visibility.user ? state?.result : undefined;
       return {
         ...{ id, title },
         ...(description !== undefined && { description }),

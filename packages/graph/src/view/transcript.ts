@@ -4,7 +4,8 @@ import { fenced } from "../declaration/markdown.ts";
 import type { Reference } from "../declaration/reference.ts";
 import type { ActionState } from "../run/progress.ts";
 import type { Expanded } from "./expand.ts";
-import { CHARACTERS, type ObservationLimits, observe } from "./observation.ts";
+import { CHARACTERS, cutText, type ObservationLimits, observe } from "./observation.ts";
+import { endedCounts } from "./projection.ts";
 
 /** One thing that happened, as a model is shown it. */
 export type TranscriptTurn =
@@ -47,6 +48,8 @@ export interface TranscriptOptions extends ObservationLimits {
   /** For `hybrid`: how many of the newest runs are shown in full, and up to which length of their declaration. */
   readonly recent?: number;
   readonly short?: number;
+  /** The most characters of all turns together. What does not fit is shown in short, or left out: the oldest first. */
+  readonly most?: number;
   /** Which turns are shown, by their position; all if absent. */
   readonly shows?: ((index: number) => boolean) | undefined;
 }
@@ -57,6 +60,12 @@ const CLOSING = [
 ].join("\n");
 const RECENT = 2;
 const SHORT = 8_000;
+/** Some 60,000 tokens: what most models have room for beside their instructions and their answer. */
+const MOST = 240_000;
+/** The characters around a turn. */
+const TAGS = 40;
+/** The most characters of a text of which the beginning alone is shown. */
+const BEGINNING = 500;
 
 /** The request of the runtime to the model: what happened, turn by turn, and that it is to decide the next step. */
 export function transcript(turns: readonly TranscriptTurn[], options: TranscriptOptions): string {
@@ -65,16 +74,93 @@ export function transcript(turns: readonly TranscriptTurn[], options: Transcript
   const inFull = new Set(runs.slice(-recent).filter(({ declaration }) => declaration.length <= short));
   /** The runs whose declarations are shown: one that was changed since is shown again without its own. */
   const declared = new Set<string>();
-  const shown = turns.flatMap((turn, index) => {
+  const shown = turns.flatMap((turn, index): ShownTurn[] => {
     if (options.shows?.(index) === false) return [];
     const mode = turn.kind === "run" ? (options.mode ?? turn.graph.replay) : "full";
     const isFull = turn.kind === "run" && (mode === "full" || (mode === "hybrid" && inFull.has(turn)));
     const isDeclared = isFull && !turn.isCarrier && turn.declaration !== "" && !declared.has(turn.run);
     if (isDeclared) declared.add(turn.run);
-    return `<turn index="${index + 1}">\n${bodyOf(turn, { isFull, isDeclared }, options)}\n</turn>`;
+    const how = { isFull, isDeclared };
+    return [{ index, turn, how, body: bodyOf(turn, how, options) }];
   });
-  return [...shown, CLOSING].join("\n\n");
+  const fitting = fit(shown, options);
+  const missing = shown.length - fitting.length;
+  return [
+    ...(missing === 0 ? [] : [`${missing} earlier turns are left out.`]),
+    ...fitting.map(({ index, body }) => `<turn index="${index + 1}">\n${body}\n</turn>`),
+    CLOSING,
+  ].join("\n\n");
 }
+
+/** A turn, and what is shown of it. */
+interface ShownTurn {
+  readonly index: number;
+  readonly turn: TranscriptTurn;
+  readonly how: Shown;
+  readonly body: string;
+}
+
+/** As much of some turns as there is room for: the newest as they are, the oldest in short or not at all. */
+function fit(shown: readonly ShownTurn[], options: TranscriptOptions): readonly ShownTurn[] {
+  const { most = MOST } = options;
+  if (shown.reduce((sum, { body }) => sum + body.length + TAGS, 0) <= most) return shown;
+  // What the user asked for last is what all the rest is about.
+  const asked = shown.findLast(({ turn }) => turn.kind === "user");
+  const request = asked && cutText(asked.body, Math.floor(most / 4));
+  let left = most - (request?.length ?? 0);
+  const fitting = shown.toReversed().flatMap((one): ShownTurn[] => {
+    if (one === asked) return [{ ...one, body: request ?? "" }];
+    const body = bodyWithin(one, { left, short: Math.floor(most / 4) }, options);
+    if (body === undefined) return [];
+    left -= body.length + TAGS;
+    return [{ ...one, body }];
+  });
+  return fitting.reverse();
+}
+
+/**
+ * What is shown of a turn in the characters that are left, of which some are for short forms; `undefined` where not even
+ * that has room.
+ */
+function bodyWithin(
+  { turn, how, body }: ShownTurn,
+  { left, short: kept }: { readonly left: number; readonly short: number },
+  options: TranscriptOptions,
+): string | undefined {
+  const most = left - kept;
+  if (body.length <= most) return body;
+  if (turn.kind === "run") {
+    const withResults = (tokens: number) => {
+      const maxTokens = Math.min(turn.graph.maxTokens ?? tokens, tokens);
+      return runBody({ ...turn, graph: { ...turn.graph, maxTokens } }, how, options);
+    };
+    const room = most - withResults(0).length;
+    if (room >= 0) return withResults(Math.floor(room / CHARACTERS));
+  }
+  const short = shortBody(turn);
+  return short.length <= left ? short : undefined;
+}
+
+/** A turn that is long past. */
+function shortBody(turn: TranscriptTurn): string {
+  switch (turn.kind) {
+    case "expansion":
+      return `## Expanded reference\n\nReference: \`${oneLine(turn.ref)}\`\n\nIt is not shown any more; expand it again where it is needed.`;
+    case "run": {
+      const { run, graph, states } = turn;
+      const counts = endedCounts(graph, new Map(states.map((state) => [state.id, state])));
+      const head = [...headOf(turn), `Declaration: runtime://runs/${run}`, `Actions: ${counts.join(", ")}`];
+      const more = `The results are not shown any more; expand runtime://runs/${run}/actions/<id>/output where one is needed.`;
+      const next = turn.next === undefined ? [] : [`Next: ${oneLine(turn.next)}`];
+      return [RUN_HEADING, head.join("\n"), more, ...next].join("\n\n");
+    }
+    default:
+      return bodyOf({ ...turn, text: cutText(turn.text, BEGINNING) }, WHOLE, { maxTokens: 0 });
+  }
+}
+
+const RUN_HEADING = "## Assistant protocol request and runtime observations";
+const WHOLE: Shown = { isFull: true, isDeclared: false };
 
 /** How much of a run is shown beside its results. */
 interface Shown {
@@ -105,13 +191,10 @@ function bodyOf(turn: TranscriptTurn, how: Shown, options: TranscriptOptions): s
 
 /** A run: each call together with its result. */
 function runBody(turn: RunTurn, { isFull, isDeclared }: Shown, options: TranscriptOptions): string {
-  const { run, graph, states, reason, next } = turn;
+  const { run, graph, states, next } = turn;
   const byId = new Map(states.map((state) => [state.id, state]));
   const head = [
-    `run_id: \`${run}\``,
-    ...(graph.title === "" ? [] : [`Purpose: ${oneLine(graph.title)}`]),
-    `Status: ${aggregate(turn.status)}`,
-    ...(turn.status === "completed" || reason === undefined ? [] : [`Reason: ${oneLine(reason)}`]),
+    ...headOf(turn),
     ...(isFull ? [] : [`Declaration: runtime://runs/${run}`]),
     ...(turn.controls ?? []).map((text) => `Changed: ${oneLine(text)}`),
   ];
@@ -125,9 +208,17 @@ function runBody(turn: RunTurn, { isFull, isDeclared }: Shown, options: Transcri
     return [call, result];
   });
   const declaration = isDeclared ? [`### Declaration\n\n${quoted(turn.declaration, "md")}`] : [];
-  const heading = "## Assistant protocol request and runtime observations";
-  const parts = [heading, head.join("\n"), ...declaration, ...calls];
+  const parts = [RUN_HEADING, head.join("\n"), ...declaration, ...calls];
   return [...parts, ...(next === undefined ? [] : [`Next: ${oneLine(next)}`])].join("\n\n");
+}
+
+function headOf({ run, graph, status, reason }: RunTurn): readonly string[] {
+  return [
+    `run_id: \`${run}\``,
+    ...(graph.title === "" ? [] : [`Purpose: ${oneLine(graph.title)}`]),
+    `Status: ${aggregate(status)}`,
+    ...(status === "completed" || reason === undefined ? [] : [`Reason: ${oneLine(reason)}`]),
+  ];
 }
 
 /** The model knows three outcomes; a canceled run has failed, and says so in its reason. */
@@ -174,7 +265,7 @@ function nameOf(prompt: Reference): string {
 function digestOf({ title, description, reason }: GraphAction): string {
   return [title, description, reason]
     .filter((text) => text !== undefined)
-    .map(oneLine)
+    .map((text) => cutText(oneLine(text), BEGINNING))
     .join("\n");
 }
 

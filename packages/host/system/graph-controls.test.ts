@@ -20,6 +20,34 @@ async function recorded({ harness }: Home, run: string) {
   return entries.flatMap(({ entry }) => (entry.quality === "session_lifecycle" ? [entry] : []));
 }
 
+test("a revision replaces the text under a heading, unless something runs with the former", async () => {
+  const home = await openGraphHome();
+  const { graphs } = home.hosting;
+  const says = (executor: string, more: object = {}) => ({
+    ...{ id: executor, executor: { target: executor }, context_refs: ["md:words"] },
+    ...more,
+  });
+  const revise = (run_id: string, words: string) => {
+    const payload = { run_id, actions: [says("merge")] };
+    const declaration = { type: "agent.protocol", version: "1", intent: "revise", payload };
+    return graphs.start(home.principal, { declaration, sections: { words } });
+  };
+  const former = { sections: { words: "The former text." } };
+  const failed = await home.run([fails("a"), says("merge", { depends_on: ["a"] })], former);
+  await revise(failed.run_id, "The new text.");
+  expect((await home.ended(failed.run_id)).status).toBe("completed");
+  expect(await home.output(failed.run_id, "merge")).toBe("The new text.");
+
+  const { run_id } = await home.start([says("request_approval")], former);
+  await home.pending(1);
+  await expect(revise(run_id, "The new text.")).rejects.toThrow(
+    /request_approval runs with another text of md:words/,
+  );
+  await revise(run_id, "The former text.");
+  await expect.poll(async () => (await home.get(run_id)).actions[1]?.status).toBe("completed");
+  expect(await home.output(run_id, "merge")).toBe("The former text.");
+});
+
 test.each([true, false])(
   "a run (durable: %s) keeps who decided, revised and canceled it, and what they said",
   async (persist) => {

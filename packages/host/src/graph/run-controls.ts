@@ -5,6 +5,7 @@ import {
   graphOfDeclaration,
   MOST_ACTIONS,
   ProtocolError,
+  referencesOf,
 } from "@reins/graph";
 import { SYSTEM } from "@reins/ledger";
 import { actorOf, type Principal } from "@reins/supervisor";
@@ -119,7 +120,7 @@ export class RunControls {
     const { status } = run.standing;
     if (run.isOver && status !== "failed" && status !== "blocked")
       throw new ProtocolError("state", `the run ${run.id} is ${status}: there is nothing to revise`);
-    const sections = [...run.graph.sections, ...graph.sections];
+    const sections = revisedSections(run, graph);
     const known = run.graph.actions.filter(({ id }) => !graph.actions.some((one) => one.id === id));
     if (known.length + graph.actions.length > MOST_ACTIONS)
       throw new ProtocolError("graph", `with this revision the run has more than ${MOST_ACTIONS} actions`);
@@ -132,6 +133,27 @@ export class RunControls {
     return orchestrator.send(run, { kind: "revise", graph: { ...graph, actions, sections }, origin });
   }
 }
+
+/** The sections of a run with those of a revision, whose texts replace others of the same heading. Throws where something that runs has such a one. */
+function revisedSections(
+  { graph: { sections, actions }, states }: GraphRun,
+  { sections: own }: Graph,
+): Graph["sections"] {
+  const replaced = new Map(own.map(({ id, hash }) => [id, hash]));
+  const isOther = (id: string) =>
+    sections.some((known) => known.id === id && known.hash !== replaced.get(id));
+  const isRunning = ({ id }: { readonly id: string }) => RUNS.has(states.get(id)?.status ?? "pending");
+  for (const action of actions.filter(isRunning))
+    for (const reference of referencesOf(action))
+      if (reference.kind === "section" && replaced.has(reference.id) && isOther(reference.id))
+        throw new ProtocolError(
+          "state",
+          `${action.id} runs with another text of md:${reference.id}; give the new one a heading of its own`,
+        );
+  return [...sections.filter(({ id }) => !replaced.has(id)), ...own];
+}
+
+const RUNS: ReadonlySet<string> = new Set(["running", "waiting"]);
 
 /** Who changes a run, as that is stored and recorded. */
 function originOf(

@@ -95,6 +95,19 @@ test("runs, transcripts, journals and outputs are forgotten after the retention 
   database.close();
 });
 
+test("of the outputs of an action its newest and the one before are kept, and forgotten with its run", async () => {
+  const home = await openGraphHome({ retentionMs: -60_000 });
+  const stored = async () =>
+    (await readdir(join(home.home, "artifacts"), { recursive: true })).filter((name) => name.length > 60)
+      .length;
+  const { run_id } = await home.run([command("again", "date +%N", { loop: { max_iterations: 5 } })]);
+  expect(await home.get(run_id)).toMatchObject({ actions: [{ iterations: 5 }] });
+  await expect.poll(stored).toBe(2);
+  expect(await home.output(run_id, "again")).toMatch(/\d/);
+  await home.hosting.hub.reap();
+  expect(await stored()).toBe(0);
+});
+
 test("without the key that it was sealed with it is gone, and everything else works", async () => {
   const first = await openGraphHome({ rules: NO_RECORD });
   const { run_id, session_id } = await runSecret(first);

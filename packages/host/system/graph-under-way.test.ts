@@ -8,6 +8,7 @@ import { ArtifactStore } from "@reins/ledger";
 import { StoreError } from "@reins/store";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { GraphSettings } from "../src/graph/graph-runs.ts";
+import { RunStore } from "../src/graph/run-store.ts";
 import { command, declarationOf, openGraphHome } from "./fixtures/graph-home.ts";
 import { textIn } from "./fixtures/home.ts";
 
@@ -187,6 +188,39 @@ test("a run that cannot begin has failed, and is not continued after a restart",
   const again = await openGraphHome({ folder: dirname(home.home) });
   expect(await again.get("one")).toMatchObject(failed);
   expect(await textIn(join(home.workspace, "done.txt"))).toBeUndefined();
+});
+
+test("what is known of an action is stored with its result, also where nothing else is", async () => {
+  const home = await openGraphHome();
+  const flush = vi.spyOn(RunStore.prototype, "flush").mockResolvedValue();
+  onTestFinished(() => flush.mockRestore());
+  const { run_id } = await home.start(
+    [
+      command("done", "echo done"),
+      command("own", "true", { requires_approval: true }),
+      { id: "wait", executor: { target: "wait" }, input: { seconds: 2_000_000 } },
+    ],
+    {},
+    { persist: true },
+  );
+  for (const { id } of await home.pending(1)) await home.answer(id, "deny");
+  await expect.poll(async () => (await home.get(run_id)).actions[1]?.status).toBe("blocked");
+  const before = await home.get(run_id);
+  const { details_ref: ref = "" } = before.actions[0] ?? {};
+  const { text } = await home.hosting.graphs.expand(home.principal, run_id, ref, {});
+  await home.close();
+  flush.mockRestore();
+
+  const again = await openGraphHome({ folder: dirname(home.home) });
+  await expect.poll(async () => (await again.get(run_id)).actions[1]?.status).toBe("blocked");
+  const after = await again.get(run_id);
+  const times = { started_at: expect.any(String), ended_at: expect.any(String) };
+  for (const index of [0, 1]) expect(after.actions[index]).toEqual({ ...before.actions[index], ...times });
+  expect((await again.hosting.graphs.expand(again.principal, run_id, ref, {})).text).toBe(text);
+  const passed = { action: "own", decision: "continue" } as const;
+  await expect(again.hosting.graphs.decide(again.principal, run_id, passed)).rejects.toThrow(
+    /a person did not agree/,
+  );
 });
 
 describe("a full disk", () => {

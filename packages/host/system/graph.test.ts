@@ -156,7 +156,7 @@ test("reports its life, its tasks and its checks by AHP, also where it is cancel
 });
 
 test("is shown to any client by ACP: its plan, and a card for each attempt", async () => {
-  const { hosting, principal, workspace, run } = await openGraphHome();
+  const { hosting, principal, workspace, run, start, get, pending, answer, ended } = await openGraphHome();
   const updates: JsonObject[] = [];
   const connection = await hosting.hub.connect({
     ...{ principal, agent: "native" },
@@ -170,8 +170,9 @@ test("is shown to any client by ACP: its plan, and a card for each attempt", asy
   const { signal } = new AbortController();
   const params = { cwd: workspace, mcpServers: [] };
   const started = await hosting.hub.request(connection, "session/new", params, signal);
+  const session = membersOf(started).sessionId;
   await run([command("one", "true"), command("two", "false", { depends_on: ["one"], title: "Second" })], {
-    session: membersOf(started).sessionId,
+    session,
   });
   const of = (kind: string) => updates.filter(({ sessionUpdate }) => sessionUpdate === kind);
   await expect
@@ -189,6 +190,17 @@ test("is shown to any client by ACP: its plan, and a card for each attempt", asy
   expect(of("tool_call_update").map(({ status }) => status)).toEqual([
     ...["in_progress", "completed", "in_progress", "failed"],
   ]);
+  updates.length = 0;
+  const retry = { on_failure: "retry", max_attempts: 2 };
+  const asked = command("asked", "false", { requires_approval: true, failure_policy: retry });
+  const { run_id } = await start([asked], { session });
+  for (const attempt of [1, 2]) {
+    await expect.poll(async () => (await get(run_id)).actions[0]).toMatchObject({ attempts: attempt });
+    for (const { id } of await pending(1)) await answer(id, "allow_once");
+  }
+  await ended(run_id);
+  const cards = of("tool_call").map(({ toolCallId }) => toolCallId);
+  expect(cards).toEqual([1, 2].map((attempt) => `${run_id}/asked/${attempt}`));
 });
 
 test("holds the final report to the sections that the model fixed itself", async () => {

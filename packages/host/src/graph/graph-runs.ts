@@ -253,8 +253,8 @@ export class GraphRuns {
   async prune(before: Date): Promise<void> {
     await this.#store.prune(before, async (run) => {
       for (const { id } of run.graph.actions) {
-        const { artifact } = run.details(id);
-        if (artifact) await this.#artifacts.erase(artifact);
+        const { artifact, replaced } = run.details(id);
+        for (const one of [artifact, replaced]) if (one) await this.#artifacts.erase(one);
       }
     });
   }

@@ -137,8 +137,10 @@ class ActionAttempt {
       await this.#decidedBefore({});
       return this.#completed(earlier.performed, signal);
     }
-    const isKnown = run.details(call.action.id).approval !== undefined || earlier.allowed !== undefined;
-    if (!isKnown) await ports.display.card(run, call, planned);
+    if (run.details(call.action.id).card !== call.call && !earlier.allowed) {
+      await ports.display.card(run, call, planned);
+      run.note(call.action.id, { card: call.call });
+    }
     const decided =
       earlier.allowed && (await this.#stillAllowed(earlier.allowed.binding))
         ? await this.#decidedBefore(earlier.allowed)
@@ -261,7 +263,11 @@ class ActionAttempt {
     this.#entry = verdict.entry;
     call.waits(undefined);
     run.note(action.id, { verdict: verdict.entry });
-    if (enforced.kind === "refused") return { kind: "refused", reason: enforced.reason };
+    if (enforced.kind === "refused") {
+      // Also where it was answered while nothing ran; none where a rule refused it.
+      run.note(action.id, { approval: enforced.verdict.approval });
+      return { kind: "refused", reason: enforced.reason };
+    }
     return {
       kind: "allowed",
       ...(enforced.kind === "modified" && { modified: { arguments: enforced.arguments } }),

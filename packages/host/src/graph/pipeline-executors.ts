@@ -171,6 +171,7 @@ async function decideAndPerform<Performed extends PerformedAction>(
   const enforced = await enforce(place, point, { signal, onAsk });
   call.waits(undefined);
   if (enforced.kind === "refused") {
+    call.note({ approval: enforced.verdict.approval });
     const refused = `${planned.tool} was refused: ${enforced.reason}`;
     return { output: refused, isError: true, refused };
   }

@@ -33,7 +33,13 @@ export interface PreparationPorts {
 }
 
 /** The beginning of the names under which the journal of a run has the keys of its child sessions. */
-export const CHILD = "child/";
+const CHILD = "child/";
+
+/** The keys of the child sessions that a journal has. */
+export function childrenIn(entries: ReadonlyMap<string, unknown>): readonly string[] {
+  return [...entries].flatMap(([name, key]) => (name.startsWith(CHILD) ? String(key) : []));
+}
+
 /** The longest summary in a handoff, in characters. */
 const LONGEST_SUMMARY = 20_000;
 /** The most that an action is given by its references, in characters: results of results grow without bound. */

@@ -16,6 +16,7 @@ import type { Draft } from "@reins/ledger";
 import { type Change, StoreError } from "@reins/store";
 import { type Harness, VaultError } from "@reins/supervisor";
 import { isFull } from "../log/backlog.ts";
+import type { ActionDetails, GraphRun } from "./graph-run.ts";
 
 /** What changes with the journal of a run: in the same commit, and for all to see once that is stored. */
 export interface RunTransition {
@@ -53,6 +54,8 @@ export class RecordedJournal<Input, Result>
 {
   readonly #options: RecordedJournalOptions<Result>;
   readonly #drafts = new Map<string, readonly Draft[]>();
+  /** What is stored beside the value that comes next under a name. */
+  readonly #beside = new Map<string, readonly Change<unknown>[]>();
   /** Who cancels runs, until that is being stored. */
   readonly #cancels = new Map<string, ControlOrigin | undefined>();
   /** Settles when the write that a run waits for is over. */
@@ -66,6 +69,13 @@ export class RecordedJournal<Input, Result>
   /** Has entries recorded with the value that is stored next under a name. */
   recordWith(run: string, name: string, drafts: readonly Draft[]): void {
     this.#drafts.set(`${run}/${name}`, drafts);
+  }
+
+  /** Has what is known of an action stored with the result of an attempt at it; a long input is shown alone. */
+  knownWith(run: string, attempt: string, { input, prompt, assignment, ...known }: ActionDetails): void {
+    const shown = { input, prompt, assignment };
+    const details = { ...known, ...(JSON.stringify(shown).length <= LONGEST_SHOWN && shown) };
+    this.#beside.set(`${run}/${attempt}`, [this.entry(run, `${KNOWN}${attempt}`, details)]);
   }
 
   /** Cancels a run, and has recorded who does: of several at the same time, the first. */
@@ -88,14 +98,17 @@ export class RecordedJournal<Input, Result>
     const { harness, isDurable } = this.#options;
     const key = `${run}/${name}`;
     const drafts = this.#drafts.get(key);
+    const beside = this.#beside.get(key) ?? [];
     const durable = how.durable && isDurable(run);
     this.#drafts.delete(key);
+    this.#beside.delete(key);
     const control = controlIn(name, value);
     await this.#untilStored(run, async () => {
-      if (control) return this.#commit(run, [this.entry(run, name, value)], control, durable);
-      if (drafts) await harness.record(drafts, { with: [this.entry(run, name, value)], durable });
-      else if (how.durable === durable) await super.append(run, name, value, how);
-      else await harness.store.commit([this.entry(run, name, value)], { durable });
+      const changes = [this.entry(run, name, value), ...beside];
+      if (control) return this.#commit(run, changes, control, durable);
+      if (drafts) await harness.record(drafts, { with: changes, durable });
+      else if (how.durable === durable && beside.length === 0) await super.append(run, name, value, how);
+      else await harness.store.commit(changes, { durable });
     });
   }
 
@@ -223,7 +236,7 @@ interface SentControl {
 }
 
 /** The control that a journal has under a name, with who sent it. */
-export function controlIn(name: string, value: unknown): SentControl | undefined {
+function controlIn(name: string, value: unknown): SentControl | undefined {
   const number = sentNumber(name, CONTROL);
   if (number === undefined) return undefined;
   // Controls are sent by `sendControl` alone.
@@ -254,6 +267,26 @@ function controlDraft(
       ...(declaration !== undefined && { declaration: { digest, size: Buffer.byteLength(declaration) } }),
     },
   };
+}
+
+/** The beginning of the names under which the journal has what is known of an action after an attempt at it. */
+const KNOWN = "known/";
+/** The most characters of an input and an assignment that the journal keeps to be shown again. */
+const LONGEST_SHOWN = 4_000;
+
+/** Takes over what an earlier process stored of a run in the journal alone. */
+export function recall(run: GraphRun, entries: ReadonlyMap<string, unknown>): void {
+  const attempts = new Map<string, number>();
+  for (const [name, value] of entries) {
+    const sent = controlIn(name, value);
+    if (sent) run.control(projectControl(sent.control, sent.origin), sent.number);
+    const [action, number] = name.startsWith(KNOWN) ? name.slice(KNOWN.length).split("/") : [];
+    if (action === undefined || Number(number) <= (attempts.get(action) ?? 0)) continue;
+    attempts.set(action, Number(number));
+    // Written by `knownWith`.
+    run.note(action, value as ActionDetails);
+  }
+  run.children.load(entries);
 }
 
 function waitingFor(error: unknown): string {

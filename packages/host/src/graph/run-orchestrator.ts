@@ -5,7 +5,6 @@ import {
   type EngineEnd,
   hasEnded,
   ProtocolError,
-  projectControl,
   type RunResult,
   type RunScope,
   runGraph,
@@ -17,11 +16,11 @@ import type { Summarize } from "./agent-executors.ts";
 import type { ActionCall, PerformedAction } from "./executor.ts";
 import { type GraphRun, runKey } from "./graph-run.ts";
 import { allowedName, attemptAction, type EarlierAttempt, performedName } from "./perform-action.ts";
-import { type ActionPreparation, CHILD } from "./prepare-action.ts";
-import { controlIn, RecordedJournal, type RunTransition } from "./recorded-journal.ts";
+import { type ActionPreparation, childrenIn } from "./prepare-action.ts";
+import { RecordedJournal, type RunTransition, recall } from "./recorded-journal.ts";
 import { type OpenDurableEngine, RunEngines } from "./run-engines.ts";
 import type { RunStore } from "./run-store.ts";
-import type { SealedArtifacts } from "./sealed-artifacts.ts";
+import type { SealedArtifact, SealedArtifacts } from "./sealed-artifacts.ts";
 import type { RunDisplay } from "./show-run.ts";
 
 interface RunKey {
@@ -191,7 +190,8 @@ export class RunOrchestrator {
       active.set(run.key, run);
       try {
         await show();
-        await this.#start(run);
+        const input = { tenant: run.declared.tenant, run: run.id };
+        await (await this.#engines.of(run)).start(run.key, input);
       } catch (error) {
         active.delete(run.key);
         abandon(run, `it could not begin: ${errorMessage(error)}`);
@@ -213,12 +213,6 @@ export class RunOrchestrator {
     this.#registered.delete(run);
   }
 
-  async #start(run: GraphRun): Promise<void> {
-    const { key, id, declared } = run;
-    const engine = await this.#engines.of(run);
-    await engine.start(key, { tenant: declared.tenant, run: id });
-  }
-
   /** The durable runs of an earlier process; ends the others. */
   async #unfinished(tenant: string | undefined): Promise<readonly GraphRun[]> {
     const durable: GraphRun[] = [];
@@ -237,14 +231,9 @@ export class RunOrchestrator {
     store.active.set(run.key, run);
     const earlier = (await this.#journal.load(run.key))?.entries ?? new Map<string, unknown>();
     // The parts of an attempt are in its result, too.
-    const results = [...earlier].filter(([name]) => !/^(?:part|performed)\/.+\//.test(name));
-    // What an earlier process stored of them in the journal alone.
-    for (const [name, value] of earlier) {
-      const sent = controlIn(name, value);
-      if (sent) run.control(projectControl(sent.control, sent.origin), sent.number);
-    }
+    const results = [...earlier].filter(([name]) => !/^(?:part|performed|known)\/.+\//.test(name));
     const kept = { size: results.reduce<number>((sum, [, value]) => sum + sizeOf(value), 0) };
-    run.children.load(earlier);
+    recall(run, earlier);
     await this.#register(run);
     const result = await runGraph(run.declared.graph, scope, {
       ...{ parallel, calls, ...(await preparation.traits(run)) },
@@ -336,6 +325,7 @@ export class RunOrchestrator {
     // Under these names stands what an attempt stored.
     const performed = earlier.get(performedName(name)) as PerformedAction | undefined;
     const known: EarlierAttempt = { performed, ...(isRecord(stored) && { allowed: stored }) };
+    const { artifact: before } = run.details(request.action.id);
     const signal = AbortSignal.any([request.signal, this.#stop.signal]);
     const untilRoom: ActionCall["untilRoom"] = (act) => this.#journal.untilRoom(run.key, act);
     const attempt = attemptAction(run, { ...request, signal }, scope, known, {
@@ -352,7 +342,19 @@ export class RunOrchestrator {
       // The end of a killed process may be seen before the order is: the attempt is canceled then, and did not fail.
       await this.#options.caughtUpWithKills();
     }
+    this.#keepKnown(run, request.action.id, name, before);
     return attempt;
+  }
+
+  /** Has what is known of an action stored with the result of its attempt; only its newest output is kept. */
+  #keepKnown(run: GraphRun, action: string, name: string, before: SealedArtifact | undefined): void {
+    const { artifact, replaced } = run.details(action);
+    if (before && before !== artifact) {
+      if (replaced) this.#options.artifacts.erase(replaced).catch(this.#options.onError);
+      run.note(action, { replaced: before });
+    }
+    if (run.graph.isDurable)
+      this.#journal.knownWith(run.key, name, { ...run.details(action), endedAt: now() });
   }
 
   /** Ends a run that an earlier process left and that is not continued. */
@@ -383,11 +385,6 @@ function account(run: GraphRun, reason: string): void {
 const UNCHANGED: RunTransition = { changes: () => [], stored: () => undefined, undo: () => undefined };
 
 const TOO_MUCH = `the results of the run have more than ${MOST_KEPT} characters, which is the most`;
-
-/** The keys of the child sessions that a journal has. */
-function childrenIn(entries: ReadonlyMap<string, unknown>): readonly string[] {
-  return [...entries].flatMap(([name, key]) => (name.startsWith(CHILD) ? String(key) : []));
-}
 
 function sizeOf(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;

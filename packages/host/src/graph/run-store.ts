@@ -25,8 +25,9 @@ interface PinnedRun {
   users: number;
 }
 
-/** How long changes of a run are gathered before they are stored. */
+/** How long nothing changes before changes are stored, and how long they wait for that at most. */
 const GATHER_MS = 50;
+const MOST_GATHER_MS = 1_000;
 /** The pause before changes are stored again that could not be. */
 const AGAIN_MS = 1_000;
 /** How many runs and turns one commit forgets. */
@@ -46,6 +47,8 @@ export class RunStore {
   /** Runs that are about to be under way. */
   readonly #reserved = new Set<GraphRun>();
   #cancelFlush: (() => void) | undefined;
+  /** When the oldest change was made that is not stored. */
+  #gathersSince: number | undefined;
 
   constructor(options: RunStoreOptions) {
     this.#options = options;
@@ -163,6 +166,7 @@ export class RunStore {
   async flush(): Promise<void> {
     this.#cancelFlush?.();
     this.#cancelFlush = undefined;
+    this.#gathersSince = undefined;
     const runs = [...this.#unstored].filter(({ isChanging }) => !isChanging);
     if (runs.length === 0) return;
     const changes = runs.map((run) => this.changeOf(run));
@@ -272,7 +276,9 @@ export class RunStore {
       }
     }
     this.#unstored.add(run);
-    this.#flushAfter(GATHER_MS);
+    this.#gathersSince ??= performance.now();
+    const left = this.#gathersSince + MOST_GATHER_MS - performance.now();
+    this.#flushAfter(Math.max(0, Math.min(GATHER_MS, left)));
   }
 
   #flushAfter(milliseconds: number): void {

@@ -178,6 +178,8 @@ export class ModelGateway {
     if (lease.calls.size >= MAX_CALLS_PER_LEASE)
       return refuse(429, `more than ${MAX_CALLS_PER_LEASE} calls at once`);
     lease.calls.add(response);
+    // While the body arrives.
+    const key = this.#keyOf(method.provider);
     let held = 0;
     const take = (bytes: number) => {
       if (this.#heldBytes + bytes > MAX_HELD || lease.bytes + bytes > MAX_HELD_PER_LEASE) return false;
@@ -192,7 +194,9 @@ export class ModelGateway {
         return read.fault === "busy"
           ? refuse(503, BUSY)
           : refuse(413, `the request is larger than ${MAX_BODY} bytes`);
-      await this.#call({ method, below, query, lease, request, response, bytes: read.bytes, take, refuse });
+      const { bytes } = read;
+      const arrived = { method, below, query, lease, request, response, bytes, take, refuse };
+      await this.#call({ ...arrived, key: await key });
     } finally {
       lease.calls.delete(response);
       lease.bytes -= held;
@@ -200,16 +204,22 @@ export class ModelGateway {
     }
   }
 
+  async #keyOf(provider: Provider): Promise<string | undefined> {
+    try {
+      return await this.#options.keys.get(provider);
+    } catch (error) {
+      this.#options.onError(error);
+      return undefined;
+    }
+  }
+
   async #call(arrived: Arrived): Promise<void> {
-    const { method, below, query, lease, request, response, bytes, take, refuse } = arrived;
+    const { method, below, query, lease, request, response, bytes, take, key, refuse } = arrived;
     const { provider } = method;
     const read = await readCall(arrived).catch((error: unknown) => ({ fault: errorMessage(error) }));
     if ("fault" in read) return refuse(400, read.fault);
     const { body, facts } = read;
     if (!take(read.bytes)) return refuse(503, BUSY);
-    const key = await this.#options.keys.get(provider).catch((error: unknown) => {
-      this.#options.onError(error);
-    });
     if (key === undefined)
       return refuse(401, `Reins has no key for ${provider}; set one with: reins keys set ${provider}`);
     const { addresses = {}, prices, onError } = this.#options;
@@ -274,6 +284,8 @@ interface Arrived {
   readonly response: ServerResponse;
   readonly bytes: Buffer;
   readonly take: TakeRoom;
+  /** The provider's key, where there is one. */
+  readonly key: string | undefined;
   readonly refuse: (status: number, message: string) => void;
 }
 

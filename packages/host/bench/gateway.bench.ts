@@ -1,11 +1,13 @@
+import { once } from "node:events";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import http from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { channelPair, Peer } from "@reins/acp";
 import { AgentEntry } from "@reins/agents";
 import { ModelGateway, PriceList } from "@reins/gateway";
-import { LoopbackServer, sseText } from "@reins/kit";
+import { LoopbackServer } from "@reins/kit";
 import { KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, writeFirstFiles } from "@reins/supervisor";
@@ -13,36 +15,17 @@ import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
 import { governCalls } from "../src/control/model-call.ts";
 import { Governor } from "../src/governor/governor.ts";
 import { sessionTables } from "../src/sessions/tables.ts";
+import { BODY, type StreamOrder } from "./gateway/provider.ts";
 
-const EVENTS = 50;
-const DELTA = sseText({
-  event: "content_block_delta",
-  json: { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "some words of it" } },
-});
-const USAGE = sseText({
-  event: "message_delta",
-  json: { type: "message_delta", delta: {}, usage: { input_tokens: 10, output_tokens: 200 } },
-});
-/** What an agent sends in the middle of a conversation: 100 kB. */
-const BODY = JSON.stringify({
-  model: "claude-sonnet-4-5",
-  max_tokens: 8_000,
-  stream: true,
-  messages: Array.from({ length: 50 }, () => ({ role: "user", content: "words and code; ".repeat(125) })),
-});
-
-/** A provider that begins to answer at once. */
-async function provider(): Promise<LoopbackServer> {
-  const server = await LoopbackServer.listen();
-  server.serve((request, response) => {
-    request.resume();
-    request.once("end", () => {
-      response.writeHead(200, { "content-type": "text/event-stream" });
-      for (let event = 0; event < EVENTS; event += 1) response.write(DELTA);
-      response.end(USAGE);
-    });
-  });
-  return server;
+/** The provider in its thread, and the streams of others that it has open. */
+async function startProvider() {
+  const thread = new Worker(new URL("./gateway/provider.ts", import.meta.url));
+  const [url]: string[] = await once(thread, "message");
+  const order = async (what: StreamOrder) => {
+    thread.postMessage(what);
+    await once(thread, "message");
+  };
+  return { url: String(url), order, close: () => thread.terminate() };
 }
 
 /** The least that stands between: a proxy of a few lines. */
@@ -157,13 +140,14 @@ function median(values: readonly number[]): number {
 const STREAMS = 200;
 
 async function measure(rounds: number): Promise<BenchRow[]> {
-  const upstream = await provider();
+  const upstream = await startProvider();
   const bare = await bareProxy(upstream.url);
   const ours = await governed(upstream.url);
   const figures = () => ({
     first: [] as number[],
     many: [] as number[],
     firstOfMany: [] as number[],
+    firstBesideMany: [] as number[],
     bytes: [] as number[],
   });
   const ways = [
@@ -189,6 +173,14 @@ async function measure(rounds: number): Promise<BenchRow[]> {
         way.firstOfMany.push(...streams.map(({ first }) => first));
         way.bytes.push(streams.reduce((sum, { bytes }) => sum + bytes, 0));
       }
+    for (const way of ways) {
+      await upstream.order({ url: way.url, token: way.token, count: STREAMS });
+      for (let round = -20; round < rounds * 20; round += 1) {
+        const { first } = await ask(way.url, way.token);
+        if (round >= 0) way.firstBesideMany.push(first);
+      }
+      await upstream.order("close");
+    }
     const [proxy, gateway] = ways;
     return [
       {
@@ -209,6 +201,13 @@ async function measure(rounds: number): Promise<BenchRow[]> {
         value: median(gateway.first),
         unit: "ms",
         baseline: { what: "bare proxy", value: median(proxy.first) },
+      },
+      {
+        what: `time to first byte beyond a bare proxy while ${STREAMS} streams are open, p50`,
+        value: median(gateway.firstBesideMany) - median(proxy.firstBesideMany),
+        unit: "ms",
+        baseline: { what: "wanted", value: 3 },
+        bar: { ratio: 1, sense: "at most" },
       },
       {
         what: `${STREAMS} streams at once`,

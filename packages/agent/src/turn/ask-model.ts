@@ -2,7 +2,7 @@ import { exponentialBackoff } from "@reins/kit";
 import type { Message, TokenUsage } from "../history/entry.ts";
 import { ModelError, type ModelEvent, type ModelRequest } from "../models/model.ts";
 import { totalOf } from "../models/tokens.ts";
-import { type Answer, Draft } from "./draft.ts";
+import { type Answer, Draft, shortId } from "./draft.ts";
 import { contextTokens, showSearch, type Turn } from "./turn.ts";
 
 const CONTINUE =
@@ -109,8 +109,37 @@ function requestFor(turn: Turn, draft: Draft): ModelRequest {
           { role: "user", parts: [{ type: "text", text: CONTINUE, context: true }] },
         ];
   const all = [...turn.messages, ...unfinished];
-  const messages = model.info.images ? all : all.map(inText);
+  const messages = acceptable(model.info.images ? all : all.map(inText), model.info.id);
   return { system, messages, tools, thoughtLevel, toolSearch };
+}
+
+/** The names of tools that all providers accept. */
+const TOOL_NAME = /^[\w-]{1,64}$/;
+
+/**
+ * A conversation with calls as all providers accept them: a name that a model made up is refused by many when it comes
+ * back, and so is the id that another provider gave a call. Those of the model itself are as it gave them.
+ */
+function acceptable(messages: readonly Message[], model: string): readonly Message[] {
+  const ids = new Map<string, string>();
+  const named = (name: string) =>
+    TOOL_NAME.test(name) ? name : name.replace(/[^\w-]/g, "_").slice(0, 64) || "_";
+  return messages.map((message) => {
+    if (message.role === "tool") {
+      const results = message.results.map((result) => ({
+        ...result,
+        ...{ call: ids.get(result.call) ?? result.call, name: named(result.name) },
+      }));
+      return { ...message, results };
+    }
+    if (message.role === "user") return message;
+    const parts = message.parts.map((part) => {
+      if (part.type !== "call") return part;
+      if (message.model !== model) ids.set(part.id, shortId(part.id));
+      return { ...part, id: ids.get(part.id) ?? part.id, name: named(part.name) };
+    });
+    return { ...message, parts };
+  });
 }
 
 /** A message for a model that sees no images: its server would refuse every request of a conversation with one. */

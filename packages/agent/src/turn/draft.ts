@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { AssistantPart, TokenUsage } from "../history/entry.ts";
 import type { ModelEvent, ModelStop } from "../models/model.ts";
 import { NO_USAGE, tokensFor } from "../models/tokens.ts";
@@ -96,7 +97,7 @@ export class Draft {
   }
 
   #unused(id: string): string {
-    const unused = id === "" || this.#used.has(id) ? `call_${this.#newId()}` : id;
+    const unused = id === "" || this.#used.has(id) ? shortId(this.#newId()) : id;
     this.#used.add(unused);
     return unused;
   }
@@ -117,6 +118,12 @@ export class Draft {
       this.#parts[this.#parts.length - 1] = { ...last, seal };
     else this.#parts.push({ type: "thinking", text: "", seal });
   }
+}
+
+/** An id for a call that all providers accept: nine letters and digits, which one of them requires. */
+export function shortId(of: string): string {
+  const number = BigInt(`0x${createHash("sha256").update(of).digest("hex")}`);
+  return number.toString(36).slice(-9);
 }
 
 /** What is kept of a search of the provider: what it found, and what has to be returned. */

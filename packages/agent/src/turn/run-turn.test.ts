@@ -438,6 +438,37 @@ describe("a model that cannot be used now", () => {
     expect(first.asked).toHaveLength(2);
   });
 
+  test("leaves a conversation that every provider accepts, also with what the model made up", async () => {
+    const made = [
+      { type: "call", id: "functions.read_file:0", name: "read_file", arguments: '{"path":"a.txt"}' },
+      { type: "call", id: "", name: "functions.no such", arguments: "{}" },
+      { type: "end", stop: "tool_use" },
+    ] as const;
+    const [first, second] = [
+      new ScriptedModel([made, "Read.", away], { id: "first" }),
+      new ScriptedModel(["Here."], { id: "second" }),
+    ];
+    const models = {
+      ...{ defaultId: "first", choices: ["first", "second"], fallbacks: ["first", "second"] },
+      open: (id: string) => (id === "second" ? second : first),
+    };
+    const { prompt } = await run({ models, limits, files: { "a.txt": "a" } });
+    await prompt("read");
+    await prompt("and again");
+    const seen = ({ asked }: ScriptedModel) => {
+      const messages = asked.at(-1)?.messages ?? [];
+      const parts = messages.flatMap((message) => (message.role === "assistant" ? message.parts : []));
+      const calls = parts.flatMap((part) => (part.type === "call" ? [part] : []));
+      const answered = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
+      expect(answered.map(({ call }) => call)).toEqual(calls.map(({ id }) => id));
+      for (const { name } of [...calls, ...answered]) expect(name).toMatch(/^[\w-]{1,64}$/);
+      return calls.map(({ id }) => id);
+    };
+    // A model is shown its own ids as it gave them: some are trained on their form.
+    expect(seen(first)[0]).toBe("functions.read_file:0");
+    for (const id of seen(second)) expect(id).toMatch(/^[a-z0-9]{9}$/);
+  });
+
   test("is not replaced for a fault of the request, and fails where no other is left", async () => {
     const models = (error: ModelError) => {
       const one = new ScriptedModel([error], { id: "first" });

@@ -38,14 +38,17 @@ export class NodeClaim {
   readonly #database: PostgresDatabase;
   readonly #node: StoreNode;
   readonly #isShared: boolean;
+  readonly #now: () => number;
   readonly #owner = randomUUID();
   readonly term: (typeof TERMS)["alone" | "shared"];
   #held: Claimed | undefined;
   /** When it was claimed last, by the clock of this process. */
   #since = 0;
 
-  constructor(database: PostgresDatabase, node?: StoreNode) {
+  /** The clock does not jump when the machine's is set. */
+  constructor(database: PostgresDatabase, node?: StoreNode, now = () => performance.now()) {
     this.#database = database;
+    this.#now = now;
     this.#node = node ?? ALONE;
     this.#isShared = node !== undefined;
     this.term = node ? TERMS.shared : TERMS.alone;
@@ -89,7 +92,7 @@ export class NodeClaim {
       database.prepare(`SELECT pg_advisory_lock(${LOCK})`).get(epoch);
       database.commit();
       this.#held = { epoch, count: own?.count ?? 0 };
-      this.#since = performance.now();
+      this.#since = this.#now();
       return this.#held;
     } catch (error) {
       if (database.inTransaction) database.exec("ROLLBACK");
@@ -111,7 +114,7 @@ export class NodeClaim {
     const renewed = this.#database.prepare(RENEW).run(this.term.seconds, id, epoch);
     if (renewed.changes === 0) throw ended(epoch);
     // After an outage of the database the others get as long to come back as a claim counts.
-    if (this.#isShared && performance.now() - this.#since > this.term.seconds * 1_000)
+    if (this.#isShared && this.#now() - this.#since > this.term.seconds * 1_000)
       this.#database.prepare(END_EXPIRED).run(id);
   }
 

@@ -48,11 +48,16 @@ export class PostgresWriter {
   /** How many transactions this process knows to be kept. */
   #count = 0;
 
-  constructor(data: PostgresThreadData, modules: Modules) {
+  constructor(
+    data: PostgresThreadData,
+    modules: Modules,
+    database = new PostgresDatabase(data.link, { isShared: data.node !== undefined }),
+    now?: () => number,
+  ) {
     this.#data = data;
     this.#modules = modules;
-    this.#database = new PostgresDatabase(data.link, { isShared: data.node !== undefined });
-    this.#claim = new NodeClaim(this.#database, data.node);
+    this.#database = database;
+    this.#claim = new NodeClaim(database, data.node, now);
   }
 
   get isLost(): boolean {
@@ -173,10 +178,14 @@ export class PostgresReader {
   readonly #database: PostgresDatabase;
   #tables: ReadonlyMap<string, OpenTables> | undefined;
 
-  constructor(data: PostgresThreadData, modules: Modules) {
+  constructor(
+    data: PostgresThreadData,
+    modules: Modules,
+    database = new PostgresDatabase(data.link, { isShared: data.node !== undefined }),
+  ) {
     this.#data = data;
     this.#modules = modules;
-    this.#database = new PostgresDatabase(data.link, { isShared: data.node !== undefined });
+    this.#database = database;
   }
 
   get isLost(): boolean {

@@ -114,8 +114,11 @@ export class NodeClaim {
     const renewed = this.#database.prepare(RENEW).run(this.term.seconds, id, epoch);
     if (renewed.changes === 0) throw ended(epoch);
     // After an outage of the database the others get as long to come back as a claim counts.
-    if (this.#isShared && this.#now() - this.#since > this.term.seconds * 1_000)
+    if (this.#isShared && this.#now() - this.#since > this.term.seconds * 1_000) {
       this.#database.prepare(END_EXPIRED).run(id);
+      // Sent now, and not with the next transaction.
+      this.#database.settle();
+    }
   }
 
   /** Lets the next process write at once. */

@@ -105,6 +105,8 @@ export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
   "packages/store/test/child.ts",
   "packages/store/test/deadly-database.ts",
   "packages/store/test/postgres-server.ts",
+  "packages/store/test/simulated/server.ts",
+  "packages/store/test/simulated/store.ts",
   "scripts/bench/bench.ts",
   "scripts/root.ts",
   "scripts/test/haak-home.ts",

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Hosting, sessionTables } from "@reins/host";
-import { errorMessage, Repeater, systemClock } from "@reins/kit";
+import { type Clock, errorMessage, Repeater, systemClock } from "@reins/kit";
 import { change, type KnownNode, nodeTables, type Store, type TenantOwner } from "@reins/store";
 import { DEFAULT_TENANT, type Harness, LOCAL } from "@reins/supervisor";
 import { type Caller, required } from "../access/authenticator.ts";
@@ -11,9 +10,9 @@ import { type NodeLink, NodeUnreachable } from "./node-link.ts";
 
 /** What a node is for the others. */
 export interface MembershipOptions {
-  readonly hosting: Hosting;
+  readonly hosting: { readonly hub: ServedTenants };
   readonly store: Store;
-  readonly link: NodeLink;
+  readonly link: Pick<NodeLink, "claims" | "drop">;
   /** Where the other nodes reach this one, as host:port. */
   readonly address: string;
   readonly version: string;
@@ -22,6 +21,13 @@ export interface MembershipOptions {
   /** The labels that the node of a tenant needs. */
   readonly labelsFor?: ((tenant: string) => Readonly<Record<string, string>> | undefined) | undefined;
   readonly onError: (error: unknown) => void;
+  readonly clock?: Clock;
+}
+
+/** The part of the hub that knows which tenants are served here. */
+interface ServedTenants {
+  readonly tenants: Pick<Hosting["hub"]["tenants"], "serves" | "adopt" | "all" | "isBusy" | "release">;
+  readonly sessions: { readonly all: { readonly length: number } };
 }
 
 /** How often a node looks at the others, and tells them of itself. */
@@ -44,6 +50,7 @@ export class Membership {
   /** Tenants that are being handed over. */
   readonly #leaving = new Map<string, Promise<void>>();
   readonly #unwatch: (() => void) | undefined;
+  readonly #clock: Clock;
   readonly #repeater: Repeater;
   /** The nodes as they were when this one last looked. */
   #known: readonly KnownNode[] = [];
@@ -57,7 +64,8 @@ export class Membership {
     this.#claim = claim;
     this.#options = options;
     this.#unwatch = options.store.watch?.(nodeTables, () => this.#owners.clear());
-    this.#repeater = new Repeater(systemClock, LOOK_MS, () => this.#look(), options.onError);
+    this.#clock = options.clock ?? systemClock;
+    this.#repeater = new Repeater(this.#clock, LOOK_MS, () => this.#look(), options.onError);
   }
 
   /** Joins the nodes of a database; undefined where the process has it to itself. */
@@ -80,7 +88,7 @@ export class Membership {
   /** All nodes, as far as it was known before where the database does not answer in a while. */
   async nodesLately(): Promise<readonly KnownNode[]> {
     const asked = this.nodes().catch(() => this.#known);
-    return Promise.race([asked, sleep(ASKED_MS, this.#known, { ref: false })]);
+    return Promise.race([asked, this.#pause(ASKED_MS).then(() => this.#known)]);
   }
 
   /** The node that serves a tenant; undefined where that is this one, which then has recovered its sessions. */
@@ -162,8 +170,12 @@ export class Membership {
         );
         await leaving.catch(this.#options.onError);
       }
-      await sleep(BUSY_MS);
+      await this.#pause(BUSY_MS);
     }
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => void this.#clock.after(milliseconds, resolve));
   }
 
   async #leave(tenant: string): Promise<void> {

@@ -51,7 +51,7 @@ const ALONE: OpenTables = {
     drain: () => false,
     end: () => false,
   },
-  queries: { list: () => [], owned: () => [] },
+  queries: { list: () => [], owner: () => undefined, owned: () => [] },
 };
 
 function openShared(database: Database): OpenTables {
@@ -77,6 +77,10 @@ function openShared(database: Database): OpenTables {
     "SELECT tenant FROM tenant_owners WHERE node = ? AND claim = ? ORDER BY tenant",
   );
   const nodes = () => list.all().map(nodeIn);
+  const ownerOf = ({ tenant }: { tenant: string }): TenantOwner | undefined => {
+    const row = owner.get(tenant);
+    return row && { tenant, node: row.node, claim: row.claim, address: JSON.parse(row.body).address };
+  };
   return {
     changes: {
       tell({ node, claim, state }: { node: string; claim: string; state: NodeState }): boolean {
@@ -91,8 +95,8 @@ function openShared(database: Database): OpenTables {
         labels?: Record<string, string>;
         agents?: readonly string[];
       }): TenantOwner | undefined {
-        const row = owner.get(tenant);
-        if (row) return { tenant, node: row.node, claim: row.claim, address: JSON.parse(row.body).address };
+        const known = ownerOf({ tenant });
+        if (known) return known;
         const chosen = chosenOf(
           nodes().filter((node) => hasLabels(node, labels)),
           agents,
@@ -108,6 +112,7 @@ function openShared(database: Database): OpenTables {
     },
     queries: {
       list: nodes,
+      owner: ownerOf,
       owned: ({ node, claim }: { node: string; claim: string }) =>
         owned.all(node, claim).map(({ tenant }) => tenant),
     },

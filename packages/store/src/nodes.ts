@@ -60,6 +60,8 @@ type NodeChanges = {
 
 type NodeQueries = {
   list(args: null): KnownNode[];
+  /** The owner of a tenant, if it has a live one; unlike `own` it locks nothing, and notifies no node. */
+  owner(args: { tenant: string }): TenantOwner | undefined;
   /** The tenants of a node. */
   owned(args: { node: string; claim: string }): string[];
 };

@@ -117,13 +117,10 @@ export class Membership {
   }
 
   async #find(tenant: string): Promise<TenantOwner | undefined> {
-    const { store, hosting, labelsFor } = this.#options;
+    const { store, hosting } = this.#options;
     const known = this.#owners.get(tenant);
     if (known) return known;
-    const labels = labelsFor?.(tenant);
-    const agents = await store.query(sessionTables, "agents", { tenant });
-    const wanted = { tenant, agents, ...(labels && { labels }) };
-    const [owner] = await store.commit([change(nodeTables, "own", wanted)]);
+    const owner = (await store.query(nodeTables, "owner", { tenant })) ?? (await this.#own(tenant));
     if (!owner)
       throw new HttpProblem("unavailable", "no node takes this over; reins node list shows them", {
         headers: { "retry-after": "2" },
@@ -133,6 +130,16 @@ export class Membership {
       return undefined;
     }
     this.#owners.set(tenant, owner);
+    return owner;
+  }
+
+  /** Has the least busy node take a tenant over that none serves. */
+  async #own(tenant: string): Promise<TenantOwner | undefined> {
+    const { store, labelsFor } = this.#options;
+    const labels = labelsFor?.(tenant);
+    const agents = await store.query(sessionTables, "agents", { tenant });
+    const wanted = { tenant, agents, ...(labels && { labels }) };
+    const [owner] = await store.commit([change(nodeTables, "own", wanted)]);
     return owner;
   }
 

@@ -172,7 +172,7 @@ class Processes {
     const claims = [...this.#claims].slice(-4);
     const [claim = "", label = "a"] = claims[place % Math.max(1, claims.length)] ?? [];
     const [node = "a"] = label.split(" ");
-    const held = this.#leases.get(lease) ?? { name: lease, owner: "nobody", epoch: 0, expires: 0 };
+    const held = this.#leases.get(lease) ?? { name: lease, owner: "other", epoch: 0, expires: 0 };
     const state = { address: `${node}:1`, version: "1", sessions: place, agents: [] };
     switch (what) {
       case "tell":

@@ -184,7 +184,7 @@ export class SimulatedConnection extends PostgresDatabase {
   readonly locks = new Set<number>();
   /** The epoch under which it writes. */
   epoch = 0;
-  /** Whether the network lets it through. */
+  /** Whether the network connects it. */
   isReachable = true;
   /** What happens to the connection at the end of the next transaction. */
   fails: "before" | "after" | undefined;

@@ -114,7 +114,7 @@ describe.skipIf(postgresFolder === undefined)("several nodes on one database", (
   it("give a lease to one of many nodes that claim it at once, and refuse what the others write under an older one", async () => {
     const address = server.address();
     const stores = await Promise.all(["a", "b", "c"].map((id) => open(address, id)));
-    const claims = await Promise.all(stores.map((store, at) => store.claim("session", `owner ${at}`, 50)));
+    const claims = await Promise.all(stores.map((store, at) => store.claim("session", `owner ${at}`, 2_000)));
     const [lease] = claims.filter((claim) => claim !== undefined);
     expect(claims.filter(Boolean)).toHaveLength(1);
     if (!lease) return;

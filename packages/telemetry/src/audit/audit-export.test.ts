@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { appendFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -85,6 +86,16 @@ describe("an export to a file", () => {
     await one.begin();
     await one.drain(never);
     await expect(opened(ledger, fileDestination(other)).begin()).rejects.toThrow("it is another one");
+  });
+
+  test("refuses what is no file, and waits for no reader of a pipe", async () => {
+    const pipe = freshPath();
+    execFileSync("mkfifo", [pipe]);
+    for (const path of [pipe, folder, "/dev/null"]) {
+      const one = opened(new EntryList(numbered(3)), fileDestination(path));
+      await expect(one.begin()).rejects.toThrow("is no file");
+      await expect(one.drain(never)).rejects.toThrow("is no file");
+    }
   });
 
   test("goes on in a new file after a rotation, because the place is kept", async () => {

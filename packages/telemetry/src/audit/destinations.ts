@@ -1,6 +1,6 @@
-import { type FileHandle, open } from "node:fs/promises";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import type { Writable } from "node:stream";
-import { type Clock, errorMessage, retryAfterMs } from "@reins/kit";
+import { type Clock, errorMessage, ifExists, retryAfterMs } from "@reins/kit";
 import { expectUsable, type Post, postOverHttp, SIGNATURE_HEADER, sign } from "@reins/supervisor";
 import { type AuditCursor, cursorIn, cursorText } from "./records.ts";
 
@@ -41,6 +41,10 @@ const LONGEST_TAIL = 64 * 1024 * 1024;
 /** Appends to a file and waits for the disk. The file is opened for each batch, so that it may be rotated. */
 export function fileDestination(path: string): AuditDestination {
   const opened = async <Result>(flags: string, use: (file: FileHandle) => Promise<Result>) => {
+    // A pipe would be waited for without end, and no device says what has arrived.
+    const found = await ifExists(stat(path)).catch(() => undefined);
+    if (found && !found.isFile())
+      throw new DeliveryError(`${path} is no file; name one, or - for standard output`);
     const file = await open(path, flags, 0o600).catch((error: unknown) => {
       throw new DeliveryError(`${path} cannot be written: ${errorMessage(error)}`, { cause: error });
     });

@@ -210,6 +210,7 @@ const AgentInstallRequest = named(
 export const AgentInstallProgress = named(
   "AgentInstallProgress",
   z.discriminatedUnion("phase", [
+    z.looseObject({ phase: z.literal("asked"), approval: z.string().describe("the approval it waits for") }),
     z.looseObject({ phase: z.literal("waiting"), holder: z.int().describe("the process that installs it") }),
     z.looseObject({ phase: z.literal("installing"), done: z.int(), total: z.int() }),
     z.looseObject({ phase: z.literal("verifying"), done: z.int().optional(), total: z.int().optional() }),

@@ -20,6 +20,11 @@ const closed = agentsForAll({
   - { name: no_installs, condition: { tool_name_matches: [agents/install] }, verdict: blocked, reason: installs are closed }
 `,
 });
+const asking = agentsForAll({
+  rules: `tool_rules:
+  - { name: installs_ask, condition: { tool_name_matches: [agents/install] }, verdict: ask, reason: a person decides }
+`,
+});
 const PATH = "/v1/agents/tiny/install";
 const PLATFORM = `${process.platform === "darwin" ? "darwin" : "linux"}-${process.arch === "arm64" ? "aarch64" : "x86_64"}`;
 let folder: string;
@@ -212,6 +217,32 @@ describe("an agent of the registry", () => {
     const { response } = await begin(served.address, "POST", PATH, { headers, body: {} });
     expect(await new Events(response).next()).toMatchObject({ data: { phase: "failed" } });
     expect(published.requests.filter((path) => path.endsWith(".tgz"))).toEqual([]);
+  });
+
+  test("shows the approval that it waits for, and is fetched as what that was about or not at all", async () => {
+    const served = await operated(asking());
+    const asked = async () => {
+      const headers = { authorization: `Bearer ${served.access.token}`, accept: "text/event-stream" };
+      const { response } = await begin(served.address, "POST", PATH, { headers, body: {} });
+      const events = new Events(response);
+      const { data } = (await events.next()) ?? {};
+      expect(data).toMatchObject({ phase: "asked", approval: expect.any(String) });
+      return { events, place: `/v1/approvals/${Object(data).approval}/answer` };
+    };
+    const first = await asked();
+    publish("1.1.0");
+    await rm(join(folder, "registry.json"));
+    await served.ask("POST", first.place, { body: { decision: "allow_once" } });
+    expect(await first.events.next()).toMatchObject({
+      data: { phase: "failed", message: expect.stringContaining("no longer what was decided about") },
+    });
+    const second = await asked();
+    await served.ask("POST", second.place, { body: { decision: "allow_once" } });
+    for (let phase = ""; phase !== "installed"; ) {
+      phase = Object((await second.events.next())?.data).phase;
+      expect(["installing", "verifying", "installed"]).toContain(phase);
+    }
+    expect(published.requests.filter((path) => path.endsWith(".tgz"))).toEqual(["/tiny-1.1.0.tgz"]);
   });
 
   test("is a problem when it cannot be fetched, is unknown, or is asked for by others than operators", async () => {

@@ -70,13 +70,16 @@ async function governHere<Value>(
   const log: Log = await openLog(process.stderr, logLevel(undefined, { REINS_LOG: "error", ...process.env }));
   const { openHeldHome } = await import("./agent-channel.ts");
   const { hosting, harness, close } = await openHeldHome(home, log);
-  const onAsk = (approval: string) =>
-    noticeOnStderr(false)(`the install waits for an approval: reins approvals show ${approval}`);
   try {
-    return await hosting.governInstall(harness.identity.local(), install, run, { signal, onAsk });
+    const waiting = { signal, onAsk: noticeAsked };
+    return await hosting.governInstall(harness.identity.local(), install, run, waiting);
   } finally {
     await close();
   }
+}
+
+function noticeAsked(approval: string): void {
+  noticeOnStderr(false)(`the install waits for an approval: reins approvals show ${approval}`);
 }
 
 async function installByServer(home: string, agent: string, options: InstallOptions): Promise<void> {
@@ -94,7 +97,8 @@ async function installByServer(home: string, agent: string, options: InstallOpti
     if (event.phase === "installed")
       return onProgress?.({ phase: "installed", version: event.install.version });
     if (event.phase === "failed") throw failure(event.code, event.message);
-    if (event.phase === "verifying") onProgress?.({ phase: "verifying" });
+    if (event.phase === "asked") noticeAsked(event.approval);
+    else if (event.phase === "verifying") onProgress?.({ phase: "verifying" });
     else onProgress?.(event);
   }
   throw new AgentError("cancelled", `The install of ${agent} goes on in the Reins that runs on the home.`);

@@ -191,8 +191,10 @@ export class AgentsRoutes implements Routes {
     const planned = (await expectInstallable(registry, agent, asked)) ?? null;
     const hosting = await this.#hosting();
     // What is installed and stays needs no verdict.
-    const govern = <Value>(run: () => Promise<Value>) =>
-      planned ? hosting.governInstall(principal, planned, run) : run();
+    // A question stays open when its client has gone: others may answer it, and the install goes on.
+    const { signal } = new AbortController();
+    const govern: Installation["govern"] = (run, onAsk) =>
+      planned ? hosting.governInstall(principal, planned, run, { signal, onAsk }) : run();
     // One that asks for something else does not get what another asked for.
     const flight = `${agent} ${JSON.stringify([asked, planned])}`;
     return { registry, agent, flight, options: { ...asked, planned }, govern };
@@ -206,8 +208,9 @@ export class AgentsRoutes implements Routes {
       if (progress.phase !== "installed") report(progress);
     };
     const { signal } = this.#closing;
-    const installed = await govern(() =>
-      registry.installer.install(agent, { ...options, signal, onProgress }),
+    const installed = await govern(
+      () => registry.installer.install(agent, { ...options, signal, onProgress }),
+      (approval) => report({ phase: "asked", approval }),
     );
     const entry = entryIn(registry, agent);
     // What replaces a verified version is verified too before its gate is called live.
@@ -303,7 +306,7 @@ interface Installation {
   readonly registry: AgentRegistry;
   readonly agent: string;
   readonly options: InstallOptions;
-  readonly govern: <Value>(run: () => Promise<Value>) => Promise<Value>;
+  readonly govern: <Value>(run: () => Promise<Value>, onAsk: (approval: string) => void) => Promise<Value>;
 }
 
 type InstallCall = Pick<AuthorizedCall<typeof installAgent>, "params" | "body" | "principal" | "harness">;

@@ -20,6 +20,9 @@ describe("the button that installs", () => {
 
 describe("the progress of an installation", () => {
   test("names the process that is waited for", () => {
+    expect(installText({ phase: "asked", approval: "apr_1" })).toEqual({
+      text: "Waiting for the approval apr_1",
+    });
     expect(installText({ phase: "waiting", holder: 42 })).toEqual({
       text: "Waiting for process 42, which installs it",
     });

@@ -78,6 +78,7 @@ export function installLabel(install: AgentDetail["install"], installing: boolea
 
 /** The progress of an installation as text and numbers. */
 export function installText(latest: AgentInstallProgress): ProgressText {
+  if (latest.phase === "asked") return { text: `Waiting for the approval ${latest.approval}` };
   if (latest.phase === "waiting") return { text: `Waiting for process ${latest.holder}, which installs it` };
   if (latest.phase === "installing")
     return {

@@ -177,6 +177,20 @@ describe("what belongs to a tenant", () => {
     expect((await served.ask("GET", `/v1/sessions/${session}`, { as: ann.secret })).status).toBe(200);
   });
 
+  test("is not there over its terminal for any but the one who started the command", async () => {
+    const ann = await served.person({ roles: ["admin"] });
+    const command = { command: "cat", tty: true };
+    const { body } = await served.ask("POST", "/v1/processes", { as: ann.secret, body: command });
+    const path = `/v1/processes/${Object(body).id}`;
+    const found: unknown[] = [];
+    for (const caller of CALLERS)
+      found.push([caller, await upgraded(`${path}/terminal/ws`, secrets.get(caller) ?? "")]);
+    const refused: Partial<Record<CallerKind, number>> = { unauthenticated: 401, agent: 403 };
+    expect(found).toEqual(CALLERS.map((caller) => [caller, refused[caller] ?? 404]));
+    expect(await upgraded(`${path}/terminal/ws`, ann.secret)).toBe(101);
+    await served.ask("POST", `${path}/kill`, { as: ann.secret });
+  });
+
   test("is in no stream of another, nor what it is about in one of another user", async () => {
     const ann = await served.person({ roles: ["admin"] });
     const foreign = await served.person({ tenant: "globex", roles: ["admin"] });

@@ -186,7 +186,7 @@ describe("a file of a caller", () => {
       await writeFile(inside("unread"), "");
       await truncate(inside("unread"), LARGE);
       const path = `/v1/fs/file${at("unread")}`;
-      const limits = { stallMs: 200 };
+      const limits = { stallMs: 500 };
       const plain = await serveAgents(home(), { limits });
       const tls = newCertificate();
       const secure = await serveAgents(home(), { limits, listen: { tls } });

@@ -25,8 +25,8 @@ const O_PATH = 0x20_00_00;
 const THROUGH_DESCRIPTORS = existsSync("/proc/self/fd");
 const WALK = (THROUGH_DESCRIPTORS ? O_PATH : O_RDONLY) | O_DIRECTORY | O_NOFOLLOW;
 
-/** How deep a folder may be that is removed with its content: a descriptor is open for each level. */
-const MOST_LEVELS = 256;
+/** How many levels of a folder are gone through at once where it is removed: descriptors are open for each. */
+const MOST_LEVELS = 32;
 
 /** Ends the names of files that are being written, and of folders that an upload is unpacked in. */
 const PARTIAL = ".reins-partial";
@@ -126,13 +126,13 @@ export class HeldFolder {
 
   /** Makes a file under a name of its own, which `place` or `discard` ends. */
   async create(): Promise<{ readonly name: string; readonly file: FileHandle }> {
-    const name = `.${randomBytes(9).toString("hex")}${PARTIAL}`;
+    const name = newPartialName();
     return { name, file: await open(this.#at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666) };
   }
 
   /** Makes a folder under a name of its own and opens it. */
   async createFolder(): Promise<{ readonly name: string; readonly folder: HeldFolder }> {
-    const name = `.${randomBytes(9).toString("hex")}${PARTIAL}`;
+    const name = newPartialName();
     await mkdir(this.#at(name), 0o700);
     return { name, folder: await this.#inner(name, false) };
   }
@@ -185,24 +185,10 @@ export class HeldFolder {
   }
 
   /** Removes an entry; of a link, the link. A folder that is not empty only with its content. */
-  async remove(name: string | Buffer, { recursive = false } = {}, level = 0): Promise<void> {
-    const found = await lstat(this.#at(name));
-    if (!found.isDirectory()) return unlink(this.#at(name));
-    if (recursive) {
-      if (level >= MOST_LEVELS)
-        throw new FileFault(
-          "conflict",
-          `${join(this.path, String(name))} has more than ${MOST_LEVELS} levels below it`,
-        );
-      const inner = await this.#inner(name, false);
-      try {
-        for await (const entry of bareEntries(inner.#own()))
-          await inner.remove(entry.name, { recursive }, level + 1);
-      } finally {
-        await inner.close();
-      }
-    }
-    await rmdir(this.#at(name));
+  async remove(name: string, { recursive = false } = {}): Promise<void> {
+    const names = [name];
+    for (let next = names.pop(); next !== undefined; next = names.pop())
+      await this.#remove(next, recursive && { top: this, names, level: 0 });
   }
 
   /** Removes what `create` or `createFolder` made, if it is there still. */
@@ -213,6 +199,29 @@ export class HeldFolder {
   /** Closes the descriptor. */
   async close(): Promise<void> {
     await this.#handle.close();
+  }
+
+  /** Removes an entry. What lies very deep in it gets a name in the top folder, where it is removed afterwards. */
+  async #remove(name: string | Buffer, recursion: false | Recursion): Promise<void> {
+    const at = this.#at(name);
+    if (!(await lstat(at)).isDirectory()) return unlink(at);
+    if (recursion) {
+      const { top, names, level } = recursion;
+      if (level === MOST_LEVELS) {
+        const aside = newPartialName();
+        await rename(at, top.#at(aside));
+        names.push(aside);
+        return;
+      }
+      const inner = await this.#inner(name, false);
+      try {
+        for await (const entry of bareEntries(inner.#own()))
+          await inner.#remove(entry.name, { top, names, level: level + 1 });
+      } finally {
+        await inner.close();
+      }
+    }
+    await rmdir(at);
   }
 
   async #inner(name: string | Buffer, make: boolean): Promise<HeldFolder> {
@@ -238,6 +247,17 @@ export class HeldFolder {
       ? join(this.#own(), basename(name))
       : Buffer.concat([Buffer.from(`${this.#own()}${sep}`), name]);
   }
+}
+
+/** Where a removal began, what is still to be removed there, and how deep it is by now. */
+interface Recursion {
+  readonly top: HeldFolder;
+  readonly names: string[];
+  readonly level: number;
+}
+
+function newPartialName(): string {
+  return `.${randomBytes(9).toString("hex")}${PARTIAL}`;
 }
 
 /** The entries of a folder with their names as the file system has them: any bytes, of which not all are UTF-8. */

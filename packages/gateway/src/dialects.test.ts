@@ -122,3 +122,8 @@ test.each([
 ])("%s with %j, of which its server may read the one or the other, is refused", (name, body) => {
   expect(() => factsOf(name, body)).toThrow("in two spellings");
 });
+
+test("an object with more members than any request has is refused", () => {
+  const body = Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`member${index}`, index]));
+  expect(() => factsOf("openai chat", body)).toThrow("more than 1000 members");
+});

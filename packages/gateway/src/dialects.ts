@@ -127,8 +127,7 @@ const openaiError: CallDialect["error"] = (status, message) => ({
 const openaiChat: CallDialect = {
   read(body, model) {
     // A server may know but one of them.
-    const limits = ["max_completion_tokens", "max_tokens"].map((name) => askedAmount(body, name));
-    const most = largest(limits);
+    const most = largest(["max_completion_tokens", "max_tokens"].map((name) => askedAmount(body, name)));
     const choices = Math.max(1, askedAmount(body, "n") ?? 1);
     return {
       ...factsIn(body, model),
@@ -147,10 +146,8 @@ const openaiChat: CallDialect = {
     };
   },
   note(document) {
-    const characters = listAt(document, "choices").reduce<number>(
-      (sum, choice) => sum + writtenIn(at(choice, "delta") ?? at(choice, "message")),
-      0,
-    );
+    const said = listAt(document, "choices").map((choice) => at(choice, "delta") ?? at(choice, "message"));
+    const characters = writtenIn(said);
     const usage = at(document, "usage");
     if (!isRecord(usage)) return { characters };
     const read = amountAt(usage, "prompt_tokens");
@@ -166,14 +163,13 @@ const openaiChat: CallDialect = {
 
 const openaiResponses: CallDialect = {
   read(body, model) {
-    const { isBackground, ...facts } = factsIn(body, model);
     // Tools may also come in the middle of a conversation.
     const loaded = askedList(body, "input").flatMap((item) =>
       askedText(item, "type") === "mcp_list_tools" ? [] : askedList(item, "tools"),
     );
     const conversation = asked(body, "conversation");
     return {
-      ...{ ...facts, isBackground },
+      ...factsIn(body, model),
       maxOutput: askedAmount(body, "max_output_tokens"),
       tools: named([...askedList(body, "tools"), ...loaded].flatMap(responsesTools)),
       stored: named([
@@ -228,10 +224,7 @@ const gemini: CallDialect = {
       return { ...noted.at(-1), characters: noted.reduce((sum, { characters = 0 }) => sum + characters, 0) };
     }
     const candidates = listAt(document, "candidates");
-    const characters = candidates.reduce<number>(
-      (sum, candidate) => sum + writtenIn(at(candidate, "content")),
-      0,
-    );
+    const characters = writtenIn(candidates.map((candidate) => at(candidate, "content")));
     const usage = at(document, "usageMetadata");
     if (!isRecord(usage)) return { characters };
     // Of a count that is absent there is nothing, but for that of the prompt.
@@ -351,6 +344,9 @@ function amountAt(value: unknown, name: string): number | undefined {
   return amountOf(at(value, name));
 }
 
+/** More members than any object has that is looked into. */
+const MOST_MEMBERS = 1_000;
+
 /**
  * A member of a request in any spelling that some server takes for the same: with other cases, as servers written in Go
  * do, or with underscores in place of capitals, as Google's do.
@@ -358,7 +354,10 @@ function amountAt(value: unknown, name: string): number | undefined {
 function asked(value: unknown, name: string): unknown {
   if (!isRecord(value)) return undefined;
   const wanted = spelled(name);
-  const found = Object.keys(value).filter(
+  const keys = Object.keys(value);
+  if (keys.length > MOST_MEMBERS)
+    throw new Error(`an object of the request has more than ${MOST_MEMBERS} members`);
+  const found = keys.filter(
     (key) => key.length >= wanted.length && key.length <= wanted.length + 8 && spelled(key) === wanted,
   );
   const [key, ...others] = found;

@@ -92,6 +92,8 @@ const MAX_HELD_PER_LEASE = MAX_HELD / 4;
 /** The most values of a body, by the brackets and commas in it: each takes far more memory than it has characters. */
 const MAX_VALUES = 2_000_000;
 const BYTES_PER_VALUE = 32;
+/** The most models that may answer a call, besides the one that is named. */
+const MOST_MODELS = 20;
 const MAX_CALLS_PER_LEASE = 500;
 /** Schemas of tools nest deeply. */
 const DEEPEST = 512;
@@ -303,6 +305,8 @@ async function readCall({ method, below, request, bytes }: Arrived): Promise<Rea
   if (values > MAX_VALUES) throw new Error(`the request has more than ${MAX_VALUES} values`);
   const body = objectIn(text);
   const named = method.dialect.read(body, method.path.exec(below)?.[1] ?? "");
+  if (named.otherModels.length > MOST_MODELS)
+    throw new Error(`the request names more than ${MOST_MODELS} models`);
   const facts = { ...named, isStreamed: named.isStreamed || below.endsWith(STREAM) };
   return { body, facts, bytes: text.length + values * BYTES_PER_VALUE };
 }

@@ -395,6 +395,14 @@ describe("a request is refused before anything leaves", () => {
       400,
     ],
     [
+      "that names any number of models",
+      (url, token) => {
+        const models = Array.from({ length: 21 }, (_, index) => `m${index}`);
+        return post(`${url}/openai/v1/chat/completions`, "x-api-key", token, { model: "m", models });
+      },
+      400,
+    ],
+    [
       "in another encoding than UTF-8",
       (url, token) =>
         fetch(`${url}/anthropic/v1/messages`, {

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { membersOf, withReinsMeta } from "@reins/acp";
 import { call, refuse, reply, say, scene } from "@reins/scripted-model";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { command, openGraphHome } from "./fixtures/graph-home.ts";
 import { textIn } from "./fixtures/home.ts";
 
@@ -24,6 +24,19 @@ test("results of results do not grow without bound", async () => {
     status: "failed",
     status_reason: expect.stringContaining("refers to more than"),
   });
+});
+
+test("a run that is referred to many times is read a few times", async () => {
+  const { run, harness } = await openGraphHome();
+  const first = await run([command("find", "echo found")]);
+  const refs = new Array<string>(200).fill(`runtime://runs/${first.run_id}/actions/find/summary`);
+  const query = vi.spyOn(harness.store, "query");
+  const merge = (id: string) => ({ id, executor: { target: "merge" }, context_refs: refs });
+  const ended = await run(["a", "b", "c"].map(merge));
+  expect(ended.status).toBe("completed");
+  const reads = query.mock.calls.filter(([, , given]) => Object(given).run === first.run_id);
+  expect(reads.length).toBeGreaterThan(0);
+  expect(reads.length).toBeLessThan(20);
 });
 
 test("a loop does not pile up results without bound", async () => {

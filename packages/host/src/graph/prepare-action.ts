@@ -55,7 +55,7 @@ export class ActionPreparation {
 
   /** Checks everything of a run, or of some of its actions, that can be known before anything runs. */
   async validate(run: GraphRun, actions = run.graph.actions): Promise<void> {
-    const { references } = this.#ports;
+    const references = this.#ports.references.together;
     const { principal, run_id } = run.declared;
     const place = await this.#ports.places.ofSession(run.declared, run.key);
     if (place.record.ended) throw new ProtocolError("state", `the session ${place.id} has ended`);
@@ -74,24 +74,9 @@ export class ActionPreparation {
       if (input || !action.prompt) checkInput(executor, input, path, { hasReferences });
       await references.check(principal, all, run_id);
       for (const one of all) if (one.kind === "input") await references.resolve(run, new Map(), one);
-      await this.#expectShown(run, action, executor);
+      await expectShown(references, run, action, executor);
     }
     assertNoConflict(run.graph, (action) => writesIn(registry, action, place));
-  }
-
-  /** Throws if an executor would show a model or a person what is withheld from them. */
-  async #expectShown(
-    run: GraphRun,
-    action: GraphAction,
-    { audience = [], usesTokens = false }: RunExecutor,
-  ): Promise<void> {
-    for (const reference of referencesOf(action))
-      for (const one of audience) await this.#ports.references.expectShown(run, reference, one);
-    if (usesTokens && !action.visibility.user)
-      throw new ProtocolError(
-        "state",
-        `the result of ${action.id} cannot be withheld from people: they see the session of the agent that does it`,
-      );
   }
 
   /** What the schedule of a run goes by: what actions write, the whole workspace where that is not known, and whether they use tokens. */
@@ -123,25 +108,26 @@ export class ActionPreparation {
     }: AttemptRequest & Pick<ActionCall, "untilRoom">,
     scope: RunScope,
   ): Promise<{ readonly executor: RunExecutor; readonly call: ActionCall }> {
-    const { references } = this.#ports;
+    const references = this.#ports.references.together;
     const place = await this.#ports.places.of(run, action.id);
     const registry = await this.#ports.executors.of(run.key, place);
     const { executor, input } = registry.choose(action, place);
-    await this.#expectShown(run, action, executor);
+    await expectShown(references, run, action, executor);
     let size = 0;
-    const resolve = async (reference: Reference) => {
-      await references.expectWithheld(run, action, reference);
-      const value = await references.resolve(run, states, reference);
+    const resolve = async (reference: Reference, by = references) => {
+      await by.expectWithheld(run, action, reference);
+      const value = await by.resolve(run, states, reference);
       size += textOf(value).length;
       if (size <= LONGEST_INPUT) return value;
       throw new ProtocolError("reference", `${action.id} refers to more than ${LONGEST_INPUT} characters`);
     };
+    // It may be performed much later, when a person has allowed it.
     const expand = async (ref: string) => {
       const reference = readReference(ref);
-      await references.expectShown(run, reference, "model");
-      return textOf(await resolve(reference));
+      await this.#ports.references.expectShown(run, reference, "model");
+      return textOf(await resolve(reference, this.#ports.references));
     };
-    const resolved = input && (await withReferences(input, resolve));
+    const resolved = input && (await withReferences(input, (one) => resolve(one)));
     const prompt = action.prompt && textOf(await resolve(action.prompt));
     const context = await Promise.all(action.context.map(async (one) => textOf(await resolve(one))));
     const { attempts = 1 } = states.get(action.id) ?? {};
@@ -174,6 +160,22 @@ export class ActionPreparation {
       },
     };
   }
+}
+
+/** Throws if an executor would show a model or a person what is withheld from them. */
+async function expectShown(
+  references: References,
+  run: GraphRun,
+  action: GraphAction,
+  { audience = [], usesTokens = false }: RunExecutor,
+): Promise<void> {
+  for (const reference of referencesOf(action))
+    for (const one of audience) await references.expectShown(run, reference, one);
+  if (usesTokens && !action.visibility.user)
+    throw new ProtocolError(
+      "state",
+      `the result of ${action.id} cannot be withheld from people: they see the session of the agent that does it`,
+    );
 }
 
 function writesIn(registry: ExecutorRegistry, action: GraphAction, place: RunPlace): readonly string[] {

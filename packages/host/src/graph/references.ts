@@ -39,6 +39,20 @@ export class References {
     this.#ports = ports;
   }
 
+  /** The same for checks that belong together: each run and the rights of each principal are read once. */
+  get together(): References {
+    const { artifacts, store, identity } = this.#ports;
+    const find = once(
+      (...key: Parameters<typeof store.find>) => store.find(...key),
+      (...key) => key.join("/"),
+    );
+    const current = once(
+      (principal: { readonly id: string }) => identity.current(principal),
+      ({ id }) => id,
+    );
+    return new References({ artifacts, store: { find }, identity: { current } });
+  }
+
   /** What a reference of an action leads to. */
   async resolve(
     run: GraphRun,
@@ -85,13 +99,14 @@ export class References {
     { tenant, principal, run_id }: Pick<DeclaredRun, "tenant" | "principal" | "run_id">,
     actions: readonly GraphAction[],
   ): Promise<readonly GraphAction[]> {
+    const { together } = this;
     const ids = new Set(actions.map(({ id }) => id));
     const outside = new Map<string, GraphAction | undefined>();
     for (const reference of actions.flatMap(referencesOf)) {
       const run = runIn(reference);
       const name = run === undefined || run === run_id ? undefined : actionIn(reference);
       if (run === undefined || name === undefined) continue;
-      outside.set(`${run}/${name}`, expectAction(await this.expectVisible(principal, tenant, run), name));
+      outside.set(`${run}/${name}`, expectAction(await together.expectVisible(principal, tenant, run), name));
     }
     return inheritVisibility(actions, (reference) => {
       const name = actionIn(reference);
@@ -211,6 +226,20 @@ export class References {
     if (output === undefined || !state.result) return state;
     return { ...state, result: { ...state.result, output } };
   }
+}
+
+/** Asks once for each key. */
+function once<Given extends readonly unknown[], Value>(
+  ask: (...given: Given) => Promise<Value>,
+  keyOf: (...given: Given) => string,
+): (...given: Given) => Promise<Value> {
+  const known = new Map<string, Promise<Value>>();
+  return (...given) => {
+    const key = keyOf(...given);
+    const answer = known.get(key) ?? ask(...given);
+    known.set(key, answer);
+    return answer;
+  };
 }
 
 /** Whether a principal may see a run: its own, for an admin those of the tenant. */

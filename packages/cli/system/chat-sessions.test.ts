@@ -57,6 +57,8 @@ describe("sessions of a conversation", () => {
     await server.kill();
     await terminal.shows("The connection to Reins is lost");
     await terminal.shows("disconnected · stub");
+    terminal.type(`/sessions${ENTER}`);
+    await terminal.shows("Reins does not answer. Start it with reins up");
     await home.up();
     await terminal.shows("Connected again.");
     await terminal.shows("Interrupted: ");

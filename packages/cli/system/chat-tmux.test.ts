@@ -51,7 +51,8 @@ describe.skipIf(!hasTmux)(
     it.each([80, 60])("shows prompts, questions and answers on %i columns", async (columns) => {
       const home = homeWith([stub]);
       await home.up();
-      const terminal = tmuxFor(home, columns)("new-session", ...CHAT);
+      const tmux = tmuxFor(home, columns);
+      const terminal = tmux("new-session", ...CHAT);
       await terminal.shows("ready · ");
       await terminal.shows(" in ");
       terminal.type(`run make all${ENTER}`);
@@ -59,6 +60,10 @@ describe.skipIf(!hasTmux)(
       terminal.keep(`tmux-${columns}`);
       await terminal.answer("a", "Allowed once.");
       await terminal.shows("ready · stub");
+      // What is drawn again is not left in the history of tmux.
+      const history = tmux("capture-pane", "-p", "-S", "-");
+      await history.ended;
+      expect(history.output.match(/(?:ready|starting) ·/g)).toHaveLength(1);
       terminal.type(CTRL_C);
       await terminal.shows("Ctrl-C again leaves");
       terminal.type(CTRL_C);

@@ -13,10 +13,12 @@ export interface CallView {
   readonly isOver: boolean;
   readonly content: readonly ToolContent[];
   readonly verdict: ToolVerdict | undefined;
+  /** Whether it is known only because the agent asks for it. */
+  readonly isAsked?: boolean;
 }
 
 /** What Reins decided about a call. */
-export type ToolVerdict = Pick<ReinsMeta, "rule" | "reason" | "enforcement" | "ungated" | "outcome"> & {
+type ToolVerdict = Pick<ReinsMeta, "rule" | "reason" | "enforcement" | "ungated" | "outcome"> & {
   readonly verdict: string;
 };
 

@@ -1,5 +1,6 @@
 import type { RewindReport } from "@reins/api";
 import { errorMessage } from "@reins/kit";
+import { ConnectionError } from "@reins/sdk";
 import { describeRewind } from "../commands/rewind.ts";
 import { CliError } from "../errors.ts";
 import type { Chat, ChoiceItem } from "./chat.ts";
@@ -165,6 +166,8 @@ export async function submit(chat: Chat, text: string): Promise<void> {
     }
     await chat.prompt(text.startsWith("//") ? text.slice(1) : text);
   } catch (error) {
+    if (error instanceof ConnectionError && error.code === "unreachable")
+      return chat.note("Reins does not answer. Start it with reins up, or wait until it does.", "bad");
     const next = error instanceof CliError ? ` ${error.next}` : "";
     chat.note(`${errorMessage(error)}${next}`, "bad");
   }

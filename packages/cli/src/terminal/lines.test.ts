@@ -80,7 +80,7 @@ describe("the lines of a part", () => {
       verdict({ ungated: true, reason: "it did not ask" }),
       ["! Write a.txt", "  done without asking: it did not ask [work]"],
     ],
-    [{ ...call, verdict: undefined }, ["✓ Write a.txt", "  no verdict yet"]],
+    [{ ...call, verdict: undefined }, ["✓ Write a.txt", "  no verdict"]],
     [
       { ...call, isOver: false, status: "in_progress", content: [] },
       ["• Write a.txt", "  allowed [work], asked", "  did not end"],
@@ -153,6 +153,15 @@ describe("the lines of a part", () => {
   });
 });
 
+describe("a long prompt", () => {
+  it("shows its beginning and its end", () => {
+    const text = Array.from({ length: 10_000 }, (_, line) => `line ${line}`).join("\n");
+    const lines = partLines({ kind: "prompt", text }, page());
+    expect(lines).toHaveLength(42);
+    expect([lines[1], lines[21], lines.at(-1)]).toEqual(["› line 0", "  … 9960 more lines", "  line 9999"]);
+  });
+});
+
 describe("the live lines", () => {
   it("show running calls, the queue and how the question is answered", () => {
     const question = { key: "a", session: "s", call: "t", approval: sampleApproval() };
@@ -193,6 +202,12 @@ describe("the live lines", () => {
     ]);
   });
 
+  it("say on a narrow screen, too, how the question is answered", () => {
+    const questions = [{ key: "a", session: "s", call: "t", approval: sampleApproval() }];
+    const lines = liveLines({ ...EMPTY_STATE, questions }, page(40), 20);
+    expect(lines.join(" ").replaceAll(/ +/g, " ")).toContain("Tab answers the question above");
+  });
+
   it("offer only the answers that may be given", () => {
     const approval = sampleApproval({ options: ["deny"] });
     const state = {
@@ -215,6 +230,7 @@ describe("the live lines", () => {
       "ready · native · 1.5k/32.0k · $0.0123 · verdicts performed · /help",
     );
     expect(visibleWidth(statusLine(state, page(20)))).toBeLessThanOrEqual(20);
+    expect(statusLine(EMPTY_STATE, page())).toBe("starting · /help");
   });
 });
 

@@ -1,6 +1,6 @@
 import { truncateToWidth, visibleWidth, wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import { describeApproval } from "../commands/approvals/describe-approval.ts";
-import type { CallView, ToolContent, ToolVerdict } from "./call-view.ts";
+import type { CallView, ToolContent } from "./call-view.ts";
 import { markdownLines } from "./markdown.ts";
 import type { AskedQuestion, FinishedPart, NoteTone, PlanLine, State } from "./state.ts";
 import { exactLine, prose, proseLine, type Style } from "./text.ts";
@@ -16,6 +16,7 @@ export interface PageSize {
 const INDENT = "  ";
 const MOST_LINES = 12;
 const MOST_DIFF_LINES = 40;
+const MOST_PROMPT_LINES = 40;
 const CONTEXT = 2;
 const LONGEST_LINE = 400;
 
@@ -28,7 +29,7 @@ function rawLines(part: FinishedPart, page: PageSize): readonly string[] {
   const { style } = page;
   switch (part.kind) {
     case "prompt":
-      return ["", ...hanging(style.accent("› "), prose(part.text).split("\n").map(style.strong), page)];
+      return ["", ...hanging(style.accent("› "), promptLines(part.text).map(style.strong), page)];
     case "message": {
       const look = part.from === "thought" ? style.dim : (line: string) => line;
       const lines = markdownLines(part.text, page.width - INDENT.length, style);
@@ -45,6 +46,14 @@ function rawLines(part: FinishedPart, page: PageSize): readonly string[] {
     case "note":
       return hanging(style.dim("· "), [toned(proseLine(part.text), part.tone, style)], page);
   }
+}
+
+/** The beginning and the end of a long prompt, such as a paste. */
+function promptLines(text: string): readonly string[] {
+  const lines = prose(text).split("\n");
+  if (lines.length <= MOST_PROMPT_LINES) return lines;
+  const half = MOST_PROMPT_LINES / 2;
+  return [...lines.slice(0, half), `… ${lines.length - 2 * half} more lines`, ...lines.slice(-half)];
 }
 
 function toned(text: string, tone: NoteTone, style: Style): string {
@@ -78,7 +87,7 @@ function toolLines(call: CallView, page: PageSize): readonly string[] {
   const shown = isRefused ? [] : content;
   return [
     ...hanging(`${toolMark(call, style)} `, [style.strong(exactLine(call.title))], page),
-    ...verdictLines(verdict, style),
+    ...verdictLines(call, style),
     ...shown.flatMap((part) => contentLines(part, style)),
     ...(isOver ? [] : [INDENT + style.warn("did not end")]),
   ];
@@ -91,8 +100,8 @@ function toolMark({ status, verdict }: CallView, style: Style): string {
   return status === "failed" || status === "cancelled" ? style.bad("✗") : style.warn("•");
 }
 
-function verdictLines(verdict: ToolVerdict | undefined, style: Style): readonly string[] {
-  if (!verdict) return [INDENT + style.dim("no verdict yet")];
+function verdictLines({ verdict, isOver }: CallView, style: Style): readonly string[] {
+  if (!verdict) return [INDENT + style.dim(isOver ? "no verdict" : "no verdict yet")];
   const { reason, rule, enforcement, ungated } = verdict;
   const by = rule === undefined ? "" : ` [${exactLine(rule)}]`;
   const why = reason === undefined ? "" : `: ${proseLine(reason)}`;
@@ -218,7 +227,11 @@ function answerLines({ questions, isAnswering }: State, page: PageSize): readonl
   if (!isAnswering)
     return [
       "",
-      `${style.warn("? An agent waits for you.")} ${style.strong("Tab")} answers the question above${more}`,
+      ...hanging(
+        `${style.warn("?")} `,
+        [`${style.warn("An agent waits for you.")} ${style.strong("Tab")} answers the question above${more}`],
+        page,
+      ),
     ];
   const keys = answersTo(question).map(([key, words]) => `${style.strong(`[${key}]`)} ${words}`);
   return ["", ...hanging(`${style.warn("?")} `, [`${keys.join("  ")}${more}`], page)];
@@ -245,7 +258,7 @@ export function statusLine(state: State, { width, style }: PageSize): string {
     return setting?.choices.find(({ value }) => value === setting.current)?.name ?? setting?.current;
   };
   const parts = [
-    activity({ turn, isConnected, isOver, isCancelling }),
+    session ? activity({ turn, isConnected, isOver, isCancelling }) : "starting",
     session?.agent,
     current("mode"),
     current("model"),

@@ -65,7 +65,7 @@ export class AskedQuestions {
     this.#open.set(question.key, { question, resolve });
     signal.addEventListener("abort", () => void this.#settledElsewhere(question), { once: true });
     const { dispatch, isShown } = this.#options;
-    if (isShown(sessionId)) dispatch({ type: "asked", question });
+    if (isShown(sessionId)) dispatch({ type: "asked", question, call: request.call });
     else
       dispatch({
         type: "note",
@@ -159,7 +159,7 @@ export class AskedQuestions {
     const answer = "withheld" in approval ? undefined : approval.answers.at(-1);
     this.#settled(
       id,
-      answer ? `Answered elsewhere: ${answerWords(answer)}` : `No longer asked: ${state}.`,
+      answer ? `Answered elsewhere: ${answerWords(answer)}` : `No longer asked: ${ENDED[state] ?? state}.`,
       "note",
     );
   }
@@ -282,6 +282,12 @@ export class AskedForms {
     this.#options.dispatch({ type: "note", tone: "warn", text });
   }
 }
+
+/** Why a question without an answer is no longer asked, where the state of the approval does not say it. */
+const ENDED: Readonly<Record<string, string>> = {
+  pending: "the agent waits for it no more",
+  withdrawn: "the agent waits for it no more",
+};
 
 const ALLOWED: Readonly<Record<ApprovalDecision, string>> = {
   allow_once: "Allowed once.",

@@ -9,7 +9,11 @@ export interface FinishedLines {
 
 const BEGIN = "\u001b[?2026h";
 const END = "\u001b[?2026l";
-const ERASE_BELOW = "\u001b[J";
+/**
+ * Erases the row of the cursor and all below it. In two steps: what is erased from the first row on in one, tmux keeps in
+ * its history.
+ */
+const ERASE_BELOW = "\u001b7\u001b[B\u001b[J\u001b8\u001b[2K";
 
 /**
  * Draws on the terminal's main screen. What is finished is written once and scrolls into the terminal's own scrollback;

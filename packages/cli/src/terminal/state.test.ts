@@ -63,6 +63,34 @@ describe("a tool call", () => {
   });
 });
 
+describe("a call that an agent announces only by asking for it", () => {
+  // What it says is in the question.
+  const ASKS = {
+    toolCallId: "t",
+    title: "make all",
+    content: [{ type: "content", content: { type: "text", text: "given: make all" } }],
+  };
+  const asking = after([
+    { type: "queued", prompt: { id: "p", text: "do it" } },
+    began("p"),
+    { type: "asked", question: question("a"), call: ASKS },
+  ]);
+  const settled: TerminalEvent = { type: "settled", key: "a", note: "Denied.", tone: "bad" };
+  const ended: TerminalEvent = { type: "turn_ended", prompt: "p", stopReason: "end_turn" };
+
+  it("is shown while it is asked for, and ends by its name", () => {
+    expect(asking.tools).toMatchObject([{ id: "t", title: "make all" }]);
+    const over = after([settled, tool({ toolCallId: "t", status: "failed" }), ended], asking);
+    expect(over.finished.filter(({ kind }) => kind === "tool")).toMatchObject([
+      { call: { title: "make all", status: "failed", content: [] } },
+    ]);
+  });
+
+  it("leaves nothing behind where the agent says no more of it", () => {
+    expect(kinds(after([settled, ended], asking))).toEqual(["prompt", "question", "note"]);
+  });
+});
+
 describe("prompts", () => {
   const queue: TerminalEvent[] = ["p", "q"].map((id) => ({
     type: "queued",

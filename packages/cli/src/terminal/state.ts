@@ -120,7 +120,7 @@ export type TerminalEvent =
   | { readonly type: "turn_ended"; readonly prompt: string; readonly stopReason: string }
   | { readonly type: "turn_failed"; readonly prompt: string; readonly text: string }
   | { readonly type: "cancelling" }
-  | { readonly type: "asked"; readonly question: AskedQuestion }
+  | { readonly type: "asked"; readonly question: AskedQuestion; readonly call?: unknown }
   | { readonly type: "settled"; readonly key: string; readonly note: string; readonly tone: NoteTone }
   | { readonly type: "put_off"; readonly key: string }
   | { readonly type: "answering"; readonly isAnswering: boolean }
@@ -149,7 +149,7 @@ export function reduce(state: State, event: TerminalEvent): State {
     case "cancelling":
       return { ...state, isCancelling: true };
     case "asked":
-      return asked(state, event.question);
+      return asked(state, event.question, event.call);
     case "settled":
       return settled(state, event.key, [{ kind: "note", tone: event.tone, text: event.note }]);
     case "put_off":
@@ -322,7 +322,8 @@ function turnOfOthers(state: State, turn: "running" | "idle"): State {
 /** Without a running turn: what did not end is printed as it is. */
 function idle(state: State): State {
   const before = closed(state);
-  const tools = before.tools.map((call): FinishedPart => ({ kind: "tool", call }));
+  const begun = before.tools.filter(({ isAsked }) => isAsked !== true);
+  const tools = begun.map((call): FinishedPart => ({ kind: "tool", call }));
   const unfinished = before.plan.some(({ status }) => status !== "completed");
   const plan: FinishedPart[] =
     before.plan.length > 0 && unfinished ? [{ kind: "plan", steps: before.plan }] : [];
@@ -349,11 +350,17 @@ function over(state: State): State {
   };
 }
 
-function asked(state: State, question: AskedQuestion): State {
+/** Some agents announce a call only by asking for it. */
+function asked(state: State, question: AskedQuestion, asks: unknown): State {
   if (state.questions.some(({ key }) => key === question.key)) return state;
   const questions = [...state.questions, question];
   const before = closed(state);
-  const next = { ...before, questions };
+  const call = callViewWith(undefined, asks);
+  const isNew = call && !state.ended.includes(call.id) && state.tools.every(({ id }) => id !== call.id);
+  const tools = isNew
+    ? [...before.tools, { ...call, content: [], isOver: false, isAsked: true }]
+    : before.tools;
+  const next = { ...before, questions, tools };
   return state.questions.length === 0 ? withParts(next, { kind: "question", question }) : next;
 }
 

@@ -90,6 +90,9 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
     const file = join(room.workspace, "inside.txt");
     await room.attempt(write(file, "canary\n"));
     expect(await readFile(file, "utf8")).toBe("canary\n");
+    // An agent may be gone before the hook that reports its end.
+    const state = async () => (await room.reins.fetched("/v1/sessions")).sessions[0]?.state;
+    await expect.poll(state).toBe(ENDS.includes(agent) ? "closed" : "idle");
     expect(await verdicts(room)).toMatchObject([
       { verdict: "allowed", enforcement: "asked", subject: { agent, user: "operator", trust: "registered" } },
     ]);
@@ -118,7 +121,6 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NE
       {
         agent,
         title: expect.stringContaining("TRY it"),
-        state: ENDS.includes(agent) ? "closed" : "idle",
         cwd: room.workspace,
         enforcement: "asked",
       },

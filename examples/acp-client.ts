@@ -112,7 +112,7 @@ async function startReins() {
   const folder = await mkdtemp(join(tmpdir(), "acp-client-"));
   const [home, workspace] = [join(folder, "home"), await mkdtemp(join(folder, "workspace-"))];
   await writeFile(join(workspace, "package.json"), '{ "scripts": { "test": "echo fine" } }\n');
-  const main = fileURLToPath(new URL("../packages/cli/src/main.ts", import.meta.url));
+  const main = fileURLToPath(new URL("../scripts/reins.mjs", import.meta.url));
   const args = [main, "up", "--port", "0", "--no-open", "--home", home, "--workspace", workspace];
   const reins = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   let printed = "";

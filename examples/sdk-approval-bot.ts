@@ -14,7 +14,7 @@ function decide({ command, facts }: Approval): "allow_once" | "deny" | undefined
   return undefined;
 }
 
-await using reins = await connect(url, { token });
+const reins = await connect(url, { token });
 console.log(`answering as ${reins.self.user}`);
 for await (const approval of reins.approvals.pending({ signal: stop.signal })) {
   const decision = decide(approval);
@@ -30,3 +30,4 @@ for await (const approval of reins.approvals.pending({ signal: stop.signal })) {
     if (!(error instanceof ApiError) || error.code !== "conflict") throw error;
   }
 }
+await reins.close();

@@ -6,7 +6,7 @@ const { REINS_URL: url = "http://127.0.0.1:18789", REINS_TOKEN: token } = proces
 const [agent, task = "what is in this folder"] = process.argv.slice(2);
 
 // No person watches a build: what would ask is denied.
-await using reins = await connect(url, { token, onPermission: () => "deny" });
+const reins = await connect(url, { token, onPermission: () => "deny" });
 const before = await reins.ledger.checkpoint();
 const session = await reins.sessions.create({ agent, mode: "oneshot" });
 const ungated = new Map<string, string>();
@@ -25,4 +25,5 @@ const kept = await reins.ledger.checkpoint({ kept: before });
 for (const entry of verdicts) await reins.ledger.prove(entry, { kept });
 console.log(`${stopReason}; ${verdicts.size} verdicts proved, ${ungated.size} actions without one before`);
 for (const title of ungated.values()) console.error(`acted without asking: ${title}`);
+await reins.close();
 if (ungated.size > 0 || stopReason !== "end_turn") process.exitCode = 1;

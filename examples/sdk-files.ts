@@ -6,7 +6,7 @@ import { connect } from "@reins/sdk";
 
 const { REINS_URL: url = "http://127.0.0.1:18789", REINS_TOKEN: token } = process.env;
 const [path = "README.md"] = process.argv.slice(2);
-await using reins = await connect(url, { token, onPermission: () => "allow" });
+const reins = await connect(url, { token, onPermission: () => "allow" });
 const { bytesWritten } = await reins.files.write(`inbox/${basename(path)}`, createReadStream(path));
 console.log(`sent ${bytesWritten} bytes`);
 
@@ -17,3 +17,4 @@ const begun = await reins.files.read("hello.txt", { end: 3, session: session.id 
 const beginning = await begun.text();
 const rest = await reins.files.read("hello.txt", { start: 3, version: begun.version, session: session.id });
 console.log(`hello.txt: ${begun.size} bytes in two parts\n${beginning}${await rest.text()}`);
+await reins.close();

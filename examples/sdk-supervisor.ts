@@ -6,7 +6,7 @@ const { REINS_URL: url = "http://127.0.0.1:18789", REINS_TOKEN: token } = proces
 const [agent, task = "what is in this folder"] = process.argv.slice(2);
 const deadline = AbortSignal.timeout(10 * 60_000);
 
-await using reins = await connect(url, {
+const reins = await connect(url, {
   token,
   // The policy decides what needs a person; of that, nothing is allowed here.
   onPermission: ({ sessionId, call }) => {
@@ -39,4 +39,5 @@ const outcomes = await Promise.allSettled(sessions.map((session) => work(session
 for (const outcome of outcomes)
   console.log(outcome.status === "fulfilled" ? outcome.value : `failed: ${outcome.reason}`);
 await Promise.all(sessions.map((session) => session.close()));
+await reins.close();
 process.exitCode = outcomes.every(({ status }) => status === "fulfilled") ? 0 : 1;

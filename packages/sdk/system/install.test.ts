@@ -100,14 +100,24 @@ describe.skipIf(!registryAnswers)(`what is published${NEEDS_REGISTRY}`, () => {
 
   test("runs the tour on this Node", () => tour(process.execPath));
 
-  test("runs the tour on the oldest Node that the packages claim", async () => {
+  let oldest: string | undefined;
+  /** The oldest Node that the packages claim. */
+  async function oldestNode(): Promise<string> {
+    if (oldest !== undefined) return oldest;
     const { engines } = JSON.parse(await readFile(join(folder, "node_modules/reins/package.json"), "utf8"));
-    const oldest = `${engines.node.replace(">=", "")}.0`;
+    const version = `${engines.node.replace(">=", "")}.0`;
     const prefix = join(base, "node");
-    await npm("install", "--prefix", prefix, `node-${process.platform}-${process.arch}@${oldest}`);
+    await npm("install", "--prefix", prefix, `node-${process.platform}-${process.arch}@${version}`);
     const node = join(prefix, `node_modules/node-${process.platform}-${process.arch}/bin/node`);
-    expect((await run(node, ["--version"])).stdout.trim()).toBe(`v${oldest}`);
-    await tour(node);
+    expect((await run(node, ["--version"])).stdout.trim()).toBe(`v${version}`);
+    oldest = node;
+    return node;
+  }
+
+  test("runs the tour on the oldest Node that the packages claim", async () => tour(await oldestNode()));
+
+  test("verifies a ledger on the oldest Node without a warning, and runs the examples there", async () => {
+    const node = await oldestNode();
     const reins = (...args: readonly string[]) => {
       const running = run(join(folder, "node_modules/.bin/reins"), args, {
         cwd: join(base, "workspace"),
@@ -120,6 +130,18 @@ describe.skipIf(!registryAnswers)(`what is published${NEEDS_REGISTRY}`, () => {
     const { stdout, stderr } = await reins("ledger", "verify");
     expect(stdout).toContain("VERIFIED");
     expect(stderr).not.toContain("Warning");
+    const server = await start({
+      home: join(base, "home-of-oldest"),
+      workspace: join(base, "workspace"),
+      command: [node, join(folder, "node_modules/.bin/reins")],
+      timeoutMs: 110_000,
+    });
+    onTestFinished(() => server.close());
+    const env = { ...environment(node), REINS_URL: server.url, REINS_TOKEN: server.token };
+    const examples = ["sdk-ci-gate.ts", "sdk-files.ts", "sdk-supervisor.ts"].map(
+      (name) => `examples/${name}`,
+    );
+    await Promise.all(examples.map((path) => run(node, [path], { cwd: root, env })));
   });
 
   test.each([

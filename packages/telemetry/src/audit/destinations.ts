@@ -44,7 +44,7 @@ export function fileDestination(path: string): AuditDestination {
     // A pipe would be waited for without end, and no device says what has arrived.
     const found = await ifExists(stat(path)).catch(() => undefined);
     if (found && !found.isFile())
-      throw new DeliveryError(`${path} is no file; name one, or - for standard output`);
+      throw new DeliveryError(`${path} cannot be written: it is no file; name one, or - for standard output`);
     const file = await open(path, flags, 0o600).catch((error: unknown) => {
       throw new DeliveryError(`${path} cannot be written: ${errorMessage(error)}`, { cause: error });
     });

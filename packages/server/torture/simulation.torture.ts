@@ -6,7 +6,7 @@ const SIZES: Record<"small" | "full", readonly Size[]> = {
   full: [
     { nodes: 3, tenants: 100, sessions: 20_000, seconds: 60, faults: 60, approvals: 500 },
     { nodes: 30, tenants: 1_000, sessions: 100_000, seconds: 60, faults: 200, approvals: 500 },
-    { nodes: 1_000, tenants: 10_000, sessions: 1_000_000, seconds: 60, faults: 1_000, approvals: 500 },
+    { nodes: 1_000, tenants: 10_000, sessions: 1_000_000, seconds: 30, faults: 500, approvals: 500 },
   ],
 };
 

@@ -73,6 +73,11 @@ export class Reins {
     });
   }
 
+  /** The id of its process. */
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   /** Sends a signal. */
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal);

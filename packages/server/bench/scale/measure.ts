@@ -11,6 +11,8 @@ export interface Sizes {
   readonly readers: number;
   /** How many of the readers stop reading. */
   readonly stopped: number;
+  /** How many sessions there are that nothing happens in, if they are measured. */
+  readonly idle?: number;
 }
 
 const AGENTS = Array.from({ length: 8 }, (_, index) => `stub-${index + 1}`);
@@ -52,7 +54,7 @@ function expectFiles(count: number): void {
 async function measured(
   server: ServerProcess,
   crowd: Crowd,
-  { sessions, readers, stopped }: Sizes,
+  { sessions, readers, stopped, idle: waiting = 0 }: Sizes,
 ): Promise<BenchRow[]> {
   for (let n = 0; n < WARM_UP; n += 1) await crowd.begin();
   const before = await server.figures();
@@ -84,8 +86,19 @@ async function measured(
   await crowd.heard.reach(heardBefore + stopped * BURST);
   const held = await server.figures();
 
+  for (let n = 0; n < waiting; n += 1) await crowd.begin();
+  const many = await server.figures();
+
   const live = { what: "wanted", value: 200 };
   return [
+    ...(waiting === 0
+      ? []
+      : [
+          atMost(`one of ${waiting} idle sessions`, cost(held, many, waiting), "KiB", {
+            what: "wanted",
+            value: 20,
+          }),
+        ]),
     atMost("agents that run", read.agents, "processes", { what: "wanted", value: AGENTS.length }),
     atMost(`a live session of ${sessions}`, cost(before, idle, sessions), "KiB", live),
     atMost(`a session of ${sessions} in the middle of a turn`, cost(before, busy, sessions), "KiB", live),

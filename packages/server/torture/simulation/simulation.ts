@@ -124,7 +124,7 @@ class World {
     this.#startAll();
     await this.#until("all nodes serve", () => this.#cluster.processes.size === size.nodes, 600);
     log(`${size.nodes} nodes serve after ${this.#seconds} s`);
-    const quiet = await this.#measured(20);
+    const quiet = await this.#measured(5);
     this.#begin();
     this.#disturb();
     const busy = await this.#measured(size.seconds);

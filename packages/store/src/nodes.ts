@@ -25,6 +25,8 @@ export interface NodeState {
   readonly sessions: number;
   /** The agents that are installed there. */
   readonly agents: readonly string[];
+  /** The name of the key with which it seals. */
+  readonly vaultKey?: string | undefined;
   /** Whether it takes over no tenant any more. */
   readonly isDraining: boolean;
 }

@@ -339,6 +339,21 @@ describe("in another process", () => {
     expect(await patient.identity.current(principal!)).toBeUndefined();
   });
 
+  test("a token that was added counts at once, however lately others were looked for", async () => {
+    const folder = keep(await temporaryFolder());
+    const home = keep(await Home.open(folder.path));
+    const { identity } = await beside(home, 50);
+    await home.identity.addUser(person("ann"));
+    const { id, secret } = await home.identity.createToken({ user: "ann" });
+    const next = await home.identity.createToken({ user: "ann" });
+    expect(await identity.current(next)).toMatchObject({ id: next.id });
+    const third = await home.identity.createToken({ user: "ann" });
+    expect(
+      await Promise.all([identity.authenticate(secret), identity.authenticate(third.secret)]),
+    ).toMatchObject([{ id }, { id: third.id }]);
+    expect(await identity.authenticate(`${secret}x`)).toBeUndefined();
+  });
+
   test("a clock that jumps back makes it look again, not trust what it has", async () => {
     const folder = keep(await temporaryFolder());
     const home = keep(await Home.open(folder.path));

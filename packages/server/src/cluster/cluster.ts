@@ -16,6 +16,8 @@ export interface MembershipOptions {
   /** Where the other nodes reach this one, as host:port. */
   readonly address: string;
   readonly version: string;
+  /** The name of the key with which this one seals: the same for all, where it is given. */
+  readonly vaultKey?: string | undefined;
   /** The agents that are installed here. */
   readonly agents?: (() => Promise<readonly string[]>) | undefined;
   /** The labels that the node of a tenant needs. */
@@ -75,6 +77,14 @@ export class Membership {
     const known = await options.store.query(nodeTables, "list", null);
     const claim = known.find(({ id }) => id === node.id)?.claim;
     if (!claim) throw new Error(`the claim of the node ${node.id} has ended`);
+    const { vaultKey } = options;
+    const others = known.filter(({ id, isAlive, state }) => id !== node.id && isAlive && state?.vaultKey);
+    const differing =
+      vaultKey === undefined ? undefined : others.find(({ state }) => state?.vaultKey !== vaultKey);
+    if (differing)
+      throw new Error(
+        `keys/vault.key is not that of the node ${differing.id}, so that neither could open what the other seals; copy keys/ of one node to all`,
+      );
     const membership = new Membership(options, node.id, claim);
     await membership.#look();
     return membership;
@@ -145,9 +155,9 @@ export class Membership {
 
   /** Looks at the others, and tells them what has changed here. */
   async #look(): Promise<void> {
-    const { store, link, hosting, address, version, agents } = this.#options;
+    const { store, link, hosting, address, version, vaultKey, agents } = this.#options;
     const sessions = hosting.hub.sessions.all.length;
-    const state = { address, version, sessions, agents: (await agents?.()) ?? [] };
+    const state = { address, version, vaultKey, sessions, agents: (await agents?.()) ?? [] };
     const text = JSON.stringify(state);
     if (text !== this.#told)
       await store.commit([change(nodeTables, "tell", { node: this.id, claim: this.#claim, state })]);

@@ -30,6 +30,9 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
   ...["http2-settings", "expect", NODE_CALLER, NODE_DIRECT, NODE_HOPS],
 ]);
 
+/** Headers by which the node that a browser asked says who may read the answer. */
+const OF_ORIGIN = ["cross-origin-resource-policy", "access-control-allow-origin", "vary"];
+
 /** A request that no connection could be made for: nothing of it was sent. */
 export class NodeUnreachable extends Error {
   override readonly name = "NodeUnreachable";
@@ -80,6 +83,8 @@ export class NodeLink {
     const passed = await this.#send(owner, request, caller, {});
     passed.on("response", (answer) => {
       const headers = withoutConnection(answer.headers);
+      // Which origins may read it is for the node that they ask.
+      for (const name of OF_ORIGIN) if (response.hasHeader(name)) delete headers[name];
       // Over HTTP/2 the status has no text.
       response.writeHead(answer.statusCode ?? 502, headers);
       response.flushHeaders();

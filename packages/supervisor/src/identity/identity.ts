@@ -66,9 +66,9 @@ export class Identity {
   /** The current principal of a secret; `undefined` if it is not valid. */
   async authenticate(secret: string): Promise<Principal | undefined> {
     if (!isSecret(secret)) return undefined;
-    await this.#registry.fresh();
     const { directory, hash } = this.#registry;
-    return directory.principalWithHash(hash.ofToken(secret), this.#registry.now());
+    const hashed = hash.ofToken(secret);
+    return this.#registry.find(() => directory.principalWithHash(hashed, this.#registry.now()));
   }
 
   /** The current principal of a user that an OpenID issuer vouches for; `forbidden` if it was removed here. */

@@ -108,22 +108,28 @@ export class Registry {
   async fresh(): Promise<void> {
     const since = this.#clock.now().getTime() - this.#checked;
     if (since >= 0 && since < (this.#options.staleAfter ?? STALE_AFTER)) return;
-    this.#checking ??= this.#check().finally(() => {
-      this.#checking = undefined;
-    });
+    await this.#joinCheck();
+  }
+
+  /** Finds in a directory that is fresh; what is missing there may have been added since by another process. */
+  async find<Value>(look: () => Value | undefined): Promise<Value | undefined> {
+    await this.fresh();
+    const found = look();
+    if (found !== undefined) return found;
+    // One that is under way may have asked before.
     await this.#checking;
+    await this.#joinCheck();
+    return look();
   }
 
   /** The principal of an id as it is now, for connections that outlive one decision; `undefined` if it may no more. */
   async current({ id }: Pick<Principal, "id">): Promise<Principal | undefined> {
-    await this.fresh();
-    return this.directory.principal(id, this.now());
+    return this.find(() => this.directory.principal(id, this.now()));
   }
 
   /** A principal as it is now; `forbidden` if it is no more. */
   async live(principal: Principal): Promise<Principal> {
-    await this.fresh();
-    return this.liveAtOnce(principal);
+    return (await this.current(principal)) ?? this.liveAtOnce(principal);
   }
 
   /** A principal as it is now, if it may change or list identity; else `forbidden`. */
@@ -191,6 +197,13 @@ export class Registry {
       if (!(error instanceof StoreError) || error.code !== "conflict") throw error;
       throw new SupervisorError("conflict", error.message, { cause: error });
     }
+  }
+
+  #joinCheck(): Promise<void> {
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = undefined;
+    });
+    return this.#checking;
   }
 
   async #check(): Promise<void> {

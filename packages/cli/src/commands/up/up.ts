@@ -178,9 +178,17 @@ interface JoinParts {
 /** A home that is one of several on a database. */
 async function joined(opened: ServedReins, parts: JoinParts): Promise<OpenedReins> {
   const { cluster, settings, address, report } = parts;
-  const { hosting, store } = opened;
+  const { harness, hosting, store } = opened;
   const membership = await Membership.open({
-    ...{ hosting, store, address, link: cluster.link, version: version(), onError: report },
+    ...{
+      hosting,
+      store,
+      address,
+      vaultKey: harness.vault.keyId,
+      link: cluster.link,
+      version: version(),
+      onError: report,
+    },
     labelsFor: (tenant) => settings.placement[tenant],
     agents: () => installedIn(settings.home),
   }).catch(async (error: unknown) => {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { hasCode } from "@reins/kit";
 import { change, type Store, StoreError } from "@reins/store";
-import type { NewEvent } from "./logged-event.ts";
+import type { LoggedEvent, NewEvent } from "./logged-event.ts";
+import type { Subscription } from "./subscription.ts";
 import { logTables, type Run } from "./tables.ts";
 
 /** What a backlog needs. */
@@ -243,4 +244,38 @@ export function runsOf(batch: readonly NewEvent[], { epochOf, at, places }: Plac
 
 function goesOn(run: Run, { tenant, session, request, except }: NewEvent): boolean {
   return run.tenant === tenant && run.session === session && run.request === request && run.except === except;
+}
+
+/** The followers of each name in a log. */
+export class Followers {
+  readonly #followers = new Map<string, Set<Subscription>>();
+
+  /** Whether a name has a follower. */
+  has(name: string): boolean {
+    return this.#followers.has(name);
+  }
+
+  /** Delivers a message to the followers of a name. */
+  push(name: string, event: LoggedEvent): void {
+    const all = this.#followers.get(name);
+    if (all) for (const follower of all) follower.push(event);
+  }
+
+  join(name: string, follower: Subscription): void {
+    const all = this.#followers.get(name) ?? new Set();
+    all.add(follower);
+    this.#followers.set(name, all);
+  }
+
+  leave(name: string, follower: Subscription): void {
+    const all = this.#followers.get(name);
+    all?.delete(follower);
+    if (all?.size === 0) this.#followers.delete(name);
+  }
+
+  /** Fails all followers. */
+  fail(error: unknown): void {
+    for (const follower of new Set([...this.#followers.values()].flatMap((all) => [...all])))
+      follower.fail(error);
+  }
 }

@@ -1,6 +1,6 @@
 import { LruCache } from "@reins/kit";
 import { change } from "@reins/store";
-import { Backlog, detached, isFull, registerBuffer, runsOf } from "./backlog.ts";
+import { Backlog, detached, Followers, isFull, registerBuffer, runsOf } from "./backlog.ts";
 import { Journal, stillToStore } from "./journal.ts";
 import {
   type Cursor,
@@ -9,7 +9,7 @@ import {
   type NewEvent,
   readWritten,
 } from "./logged-event.ts";
-import { Followers, type LogSubscriber, Subscription } from "./subscription.ts";
+import { type LogSubscriber, Subscription } from "./subscription.ts";
 import { logTables, type Run } from "./tables.ts";
 
 /** Sessions and connections whose last position is cached: those that were written to last. */

@@ -24,6 +24,7 @@ export type JsonFault =
   | "syntax"
   | "too_deep"
   | "too_many_members"
+  | "too_many_values"
   | "duplicate_member"
   | "number_out_of_range"
   | "lone_surrogate";

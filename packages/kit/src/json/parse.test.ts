@@ -271,6 +271,26 @@ describe("a text with very many members", () => {
   });
 });
 
+describe("a text with very many values", () => {
+  const lists = (value: string, count: number) => `[${Array(count).fill(value).join(",")}]`;
+
+  test.each([
+    ["numbers", lists("1", 1_000_002)],
+    ["empty lists", lists("[]", 500_001)],
+    ["empty objects", lists("{}", 500_001)],
+    ["lists in a member", `{"a":${lists("[0]", 500_001)}}`],
+  ])("is refused before it is built: %s", (_, text) => {
+    for (const parse of [parseJson, parseExact])
+      expect(() => parse(text)).toThrow(faultIs("too_many_values"));
+  });
+
+  test("is read up to the bound, and however many a string in it has", () => {
+    expect(parseExact(lists("1", 1_000_000))).toHaveLength(1_000_000);
+    const inside = JSON.stringify([lists("1", 1_100_000)]);
+    expect(parseExact(inside)).toEqual([lists("1", 1_100_000)]);
+  });
+});
+
 const nestedArrays = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
 const nestedObjects = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
 

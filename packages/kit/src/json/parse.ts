@@ -22,6 +22,9 @@ const DEEPEST = 512;
  */
 const MAX_MEMBERS = 200_000;
 
+/** The most values that a text has, items of lists included: the smallest take most time for their length. */
+const MAX_VALUES = 1_000_000;
+
 /** A parsed text, with what the plain value no longer shows. */
 export interface ParsedJson {
   readonly value: unknown;
@@ -51,7 +54,7 @@ interface ReadJson {
 /**
  * Reads any JSON from outside. Numbers that JavaScript cannot hold keep their digits (`JSON.isRawJSON`), and
  * `JSON.stringify` writes them as they came; with `spelledNumber` every number is written as it came. Throws
- * {@link JsonError} for what is no JSON, nested too deep, or has too many members.
+ * {@link JsonError} for what is no JSON, nested too deep, or has too many members or values.
  */
 export function readJson(text: string, numbers: NumberReader = exactNumber, deepest = DEEPEST): ReadJson {
   const { value, hasDuplicates } = parseScanned(text, scan(text, deepest), { numbers });
@@ -91,11 +94,13 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
  */
 function parseScanned(
   text: string,
-  { members, delicateNumbers, escapedNames }: Scan,
+  { members, values, delicateNumbers, escapedNames }: Scan,
   options: ReaderOptions,
 ): Read {
   if (members > MAX_MEMBERS)
     throw new JsonError("too_many_members", `the objects have more than ${MAX_MEMBERS} members`);
+  if (values > MAX_VALUES)
+    throw new JsonError("too_many_values", `the text has more than ${MAX_VALUES} values`);
   try {
     const value: unknown = JSON.parse(text);
     if (delicateNumbers || escapedNames) return readSpelled(text, options);
@@ -128,6 +133,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const COLON = 0x3a;
+const COMMA = 0x2c;
 const MINUS = 0x2d;
 const DOT = 0x2e;
 const ZERO = 0x30;
@@ -138,6 +144,8 @@ const LOWER_E = 0x65;
 interface Scan {
   /** Members of objects, by their colons; fewer in the parsed value means duplicate keys. */
   readonly members: number;
+  /** Values, by the commas between them and what opens lists and objects; as many as there are or a few less. */
+  readonly values: number;
   /** Whether `JSON.stringify` may spell some number in another way. */
   readonly delicateNumbers: boolean;
   /** Whether the name of some member is written with an escape, which `JSON.parse` may misread. */
@@ -151,6 +159,7 @@ interface Scan {
  */
 export function scan(text: string, maxNesting = MAX_NESTING): Scan {
   let members = 0;
+  let values = 0;
   let delicateNumbers = false;
   let escapedNames = false;
   let depth = 0;
@@ -186,13 +195,15 @@ export function scan(text: string, maxNesting = MAX_NESTING): Scan {
       }
     } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       depth += 1;
+      values += 1;
       if (depth > maxNesting)
         throw new JsonError("too_deep", `nested deeper than ${maxNesting} arrays and objects`);
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth -= 1;
+    else if (code === COMMA) values += 1;
     else if (code === MINUS && text.charCodeAt(index + 1) === ZERO) delicateNumbers = true;
     index += 1;
   }
-  return { members, delicateNumbers, escapedNames };
+  return { members, values, delicateNumbers, escapedNames };
 }
 
 /** The longest run of digits that is certainly a safe integer. */

@@ -34,6 +34,58 @@ test("A timer that began before a stop is waited for no longer than its rest", a
   expect(await second.ended("run")).toBe("over");
 });
 
+/** A journal whose reads can be held back, with what they found. */
+class SlowJournal extends MortalJournal<unknown, unknown> {
+  hold: Promise<void> | undefined;
+
+  override async load(run: string) {
+    const { hold } = this;
+    const found = await super.load(run);
+    const copy = found && { ...found, entries: new Map(found.entries) };
+    await hold;
+    return copy;
+  }
+}
+
+test("What was read of a run before another call reopened it, which has ended again, is read once more", async () => {
+  const journal = new SlowJournal();
+  const orchestrate = async (_: unknown, { receive, hasReceived }: RunScope) => {
+    const values: unknown[] = [];
+    while (hasReceived("more")) values.push(await receive("more"));
+    return values;
+  };
+  const engine = new JournalEngine({ orchestrate, journal });
+  await engine.start("run", null);
+  expect(await engine.ended("run")).toEqual([]);
+  const { promise: hold, resolve: release } = Promise.withResolvers<void>();
+  journal.hold = hold;
+  const late = engine.send("run", "more", "b", { reopen: true });
+  journal.hold = undefined;
+  expect(await engine.send("run", "more", "a", { reopen: true })).toBe(true);
+  expect(await engine.ended("run")).toEqual(["a"]);
+  release();
+  expect(await late).toBe(true);
+  expect(await engine.ended("run")).toEqual(["a", "b"]);
+});
+
+test("What was read of a run before another call carried it to its end is not carried again", async () => {
+  const journal = new SlowJournal();
+  let effects = 0;
+  const orchestrate = async (_: unknown, { step }: RunScope) => step("one", async () => (effects += 1));
+  await journal.create("run", null);
+  const engine = new JournalEngine({ orchestrate, journal });
+  const { promise: hold, resolve: release } = Promise.withResolvers<void>();
+  journal.hold = hold;
+  const late = engine.resume();
+  await expect.poll(() => journal.unfinished()).toEqual(["run"]);
+  journal.hold = undefined;
+  await engine.start("run", null);
+  expect(await engine.ended("run")).toBe(1);
+  release();
+  await late;
+  expect([await engine.ended("run"), effects]).toEqual([1, 1]);
+});
+
 test("Without a journal a run lives as long as its engine", async () => {
   const engine = new JournalEngine<number, number>({
     orchestrate: async (input, { step }) => step("one", async () => input + 1),

@@ -78,6 +78,8 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
   readonly #clock: Clock;
   readonly #newId: () => string;
   readonly #active = new Map<string, Active<Result>>();
+  /** Reads of the journal, and whether their run was begun here meanwhile. */
+  readonly #loads = new Set<{ readonly run: string; isOld: boolean }>();
   readonly #closed = new AbortController();
 
   constructor({ orchestrate, journal, children, clock, newId }: JournalEngineOptions<Input, Result>) {
@@ -111,9 +113,8 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
         await active.settled;
         continue;
       }
-      const journaled = reopen ? await this.#journal.load(run) : undefined;
-      // Another call was faster.
-      if (this.#active.has(run)) continue;
+      const journaled = reopen ? await this.#load(run) : undefined;
+      if (journaled === "active" || this.#active.has(run)) continue;
       const mayReopen = journaled?.end?.state === "ended" && !journaled.isCanceled;
       if (!mayReopen || this.#closed.signal.aborted) return false;
       if (wasSent(journaled, name, number)) return true;
@@ -142,9 +143,10 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
   async ended(run: string): Promise<Result> {
     const active = this.#active.get(run);
     if (active) return active.ended.promise;
-    const { end } = (await this.#journal.load(run)) ?? {};
-    if (end?.state === "ended") return end.result;
-    throw new Error(end?.state === "failed" ? end.error : `there is no run ${run}`);
+    const found = await this.#load(run);
+    if (found === "active") return this.ended(run);
+    if (found?.end?.state === "ended") return found.end.result;
+    throw new Error(found?.end?.state === "failed" ? found.end.error : `there is no run ${run}`);
   }
 
   async resume(): Promise<void> {
@@ -160,8 +162,9 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
 
   /** Runs what the journal has, unless it runs already or has ended. False if it does not run. */
   async continue(run: string): Promise<boolean> {
-    const journaled = this.#active.has(run) ? undefined : await this.#journal.load(run);
-    if (journaled && !journaled.end && !this.#active.has(run) && !this.#closed.signal.aborted)
+    const journaled = await this.#load(run);
+    const isFree = journaled !== "active" && !this.#active.has(run) && !this.#closed.signal.aborted;
+    if (isFree && journaled && !journaled.end)
       void this.#orchestrate(run, journaled.input, this.#activate(run, journaled, "running"));
     return this.#active.has(run);
   }
@@ -169,6 +172,20 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
   /** Whether a run is under way here. */
   isUnderWay(run: string): boolean {
     return this.#active.has(run);
+  }
+
+  /**
+   * What the journal has of a run that is not active, read again where the run was begun meanwhile: it may have ended,
+   * and by what was read before it would be carried a second time.
+   */
+  async #load(run: string): Promise<JournaledRun<Input, Result> | "active" | undefined> {
+    while (!this.#active.has(run)) {
+      const load = { run, isOld: false };
+      this.#loads.add(load);
+      const found = await this.#journal.load(run).finally(() => this.#loads.delete(load));
+      if (!load.isOld) return found;
+    }
+    return "active";
   }
 
   #activate(
@@ -186,6 +203,7 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
     active.ended.promise.catch(() => undefined);
     if (isCanceled) active.cancel.abort();
     this.#active.set(run, active);
+    for (const load of this.#loads) if (load.run === run) load.isOld = true;
     return active;
   }
 

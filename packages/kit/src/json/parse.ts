@@ -23,7 +23,7 @@ const DEEPEST = 512;
 const MAX_MEMBERS = 200_000;
 
 /** The most values that a text has, items of lists included: the smallest take most time for their length. */
-const MAX_VALUES = 1_000_000;
+const MAX_VALUES = 2_000_000;
 
 /** A parsed text, with what the plain value no longer shows. */
 export interface ParsedJson {

@@ -25,7 +25,7 @@ Made from the schemas that check every request, by \`npm run schemas\`; a runnin
 
 A program shows a token: \`Authorization: Bearer <token>\`, of \`start-token\` in the home or of \`reins token create\`. A browser
 has the cookie that it got for a one-time code. Whatever comes to nothing is \`application/problem+json\` with \`code\`, \`title\`
-and \`detail\`; any request may be answered 400, 401, 403, 429 or 503 beside what is listed. Members that are not known here
+and \`detail\`; any request may be answered 400, 401, 403, 408, 414, 429, 431 or 503 beside what is listed. Members that are not known here
 are to be ignored: there may be more.`;
 
 const AUDIENCES: Readonly<Record<Operation["audience"], string>> = {

@@ -11,9 +11,14 @@ interface ApiInfo {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The problems of any request, and those of one that needs a principal. */
-const ALWAYS: readonly ProblemCode[] = ["invalid", "forbidden", "too_many_requests", "unavailable"];
+/** The problems of any request, those of one that needs a principal, and those of one with a name in its path. */
+const ALWAYS: readonly ProblemCode[] = [
+  ...(["invalid", "forbidden", "too_many_requests", "unavailable"] as const),
+  // What arrives too slowly, or with too much in front of it, is refused before an operation reads it.
+  ...(["timeout", "headers_too_large"] as const),
+];
 const AUTHENTICATED: readonly ProblemCode[] = ["unauthenticated"];
+const OF_NAMES: readonly ProblemCode[] = ["too_long"];
 const OF_BODIES: readonly ProblemCode[] = ["too_large", "unsupported_media_type"];
 
 const SECURITY_SCHEMES: Json = {
@@ -80,7 +85,7 @@ const LAST_EVENT_ID: Json = {
 
 /** The responses of an operation, by status. */
 function responsesOf(operation: Operation): Json {
-  const { method, status, answer, also, events, json, media, audience, problems } = operation;
+  const { method, path, status, answer, also, events, json, media, audience, problems } = operation;
   const type = events === undefined ? (media ?? "application/json") : "text/event-stream";
   const done = [
     [status, doneWith(answer, type, json)],
@@ -89,6 +94,7 @@ function responsesOf(operation: Operation): Json {
   const codes = new Set([
     ...ALWAYS,
     ...(audience === "anyone" ? [] : AUTHENTICATED),
+    ...(path.includes("{") ? OF_NAMES : []),
     // A client may send a body where none is expected.
     ...(method === "GET" ? [] : OF_BODIES),
     ...problems,

@@ -64,7 +64,7 @@ export function testSession({
     supervisor,
     approvals: { withdraw: async () => undefined },
     identity: { subjectFor: (subject: unknown) => subject },
-    policies: { roster: {}, inForce: new Map() },
+    policies: { roster: {}, inForce: new Map(), load: async () => undefined },
     runs: { note: async (_: unknown, kind: string, note: unknown) => void sent.push([kind, note]) },
     record: async (drafts: readonly Draft[]) => {
       records.push(...drafts);

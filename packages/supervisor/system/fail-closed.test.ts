@@ -290,7 +290,7 @@ limits: [{ name: one, per: user, within: 1h, calls: 1, condition: { tool_name_ma
 
 describe("without a policy everything is blocked", () => {
   /** What decides in a home, and what it says to an agent on the roster. */
-  async function decidedIn(home: string, agent = "claude"): Promise<Decided> {
+  async function decidedIn(home: string, agent = "claude", tenant?: string): Promise<Decided> {
     const store = await openSqlite({
       path: join(home, "reins.db"),
       tables: [ledgerTables, ...harnessTables],
@@ -300,13 +300,23 @@ describe("without a policy everything is blocked", () => {
     const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/test" });
     const harness = await Harness.open({ home, userHome: home, store, ledger });
     onTestFinished(() => harness.close());
-    const principal = harness.identity.local();
+    const { identity } = harness;
+    const ann = { id: "ann", name: "ann", email: "ann@example.com", roles: [], scopes: ["*"] };
+    if (tenant !== undefined) await identity.addUser({ ...ann, tenant });
+    const principal = { ...identity.local(), ...(tenant !== undefined && { tenant }) };
     const { roster } = harness.policies;
     const who = { principal, agent, session: "s", enforcement: "asked", roster } as const;
     const event = toolEvent("Read", { file_path: "/w/a.txt" });
     const workspace = { cwd: "/w", roots: ["/w"], tools: "claude-code" };
     return harness.supervisor.decide(event, harness.identity.subjectFor(who), { workspace });
   }
+
+  test("a tenant that has just come to be lives under the rules of the harness at once", async () => {
+    const home = await newHome();
+    await writeFirstFiles(home);
+    await writeFile(join(home, "agent-roster.jsonl"), '{"session_id":"claude","state":"live"}\n');
+    expect(await decidedIn(home, "claude", "acme")).toMatchObject({ verdict: "allowed" });
+  });
 
   test("none is there", async () => {
     expect(await decidedIn(await newHome())).toMatchObject({

@@ -136,6 +136,19 @@ test("a tenant that comes to be while a looser constitution waits lives under th
   expect([verdictOf(keeper), verdictOf(keeper, "acme")]).toEqual(["ask", "ask"]);
 });
 
+test("the policy of a tenant that has just come to be is loaded when it is asked for, once for all who ask", async () => {
+  const { write, start } = await newHome();
+  await write(ASK);
+  const tenants = ["default"];
+  const { keeper, changes } = await start(tenants);
+  tenants.push("acme");
+  expect(keeper.inForce.get("acme")).toBeUndefined();
+  const loaded = await Promise.all([keeper.load("acme"), keeper.load("acme"), keeper.load("default")]);
+  expect(loaded.map((policy) => policy?.rules[0]?.rule.verdict)).toEqual(["ask", "ask", "ask"]);
+  expect(await changes()).toBe(1);
+  expect(await keeper.load("stranger")).toBeUndefined();
+});
+
 describe("files that cannot be read", () => {
   test("leave the policy as it was, are reported once, and count again when they can be", async () => {
     const { home, write, start } = await newHome();

@@ -51,7 +51,7 @@ export async function enforce(
     ...(isDeferred(scope, point) && { deferred: true }),
   };
   const { mode = "default", claimedMode = mode } = scope;
-  const isClaimed = claimedMode !== mode && point.kind !== "setting" && policyOf(scope)?.readsMode === true;
+  const isClaimed = claimedMode !== mode && point.kind !== "setting" && (await readsMode(scope));
   const stricter = isClaimed && (await isStricter(claimedMode, mode, scope, point));
   const requested = (wanted: ControlPoint) => {
     const made = stricter ? requestFor(scope, wanted, claimedMode) : requestFor(scope, wanted);
@@ -74,6 +74,13 @@ export async function enforce(
   else await noteAllowed(scope, point, request, verdict);
   recordSeen(scope, point, request.subject);
   return enforced;
+}
+
+/** Whether rules ask for the mode. Those of a tenant that has just come to be are loaded first. */
+async function readsMode(scope: ControlScope): Promise<boolean> {
+  const { harness, principal } = scope.context;
+  const policy = policyOf(scope) ?? (await harness.policies.load(principal.tenant));
+  return policy?.readsMode === true;
 }
 
 /**

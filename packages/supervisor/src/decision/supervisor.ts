@@ -14,6 +14,7 @@ import type { Approvals } from "../approvals/approvals.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Usage } from "../limits/tables.ts";
 import { type TenantState, TenantStates } from "../limits/tenant-states.ts";
+import type { PolicyKeeper } from "../policies/policy-keeper.ts";
 import type { Buffered } from "../record/buffered-records.ts";
 import { type Commitment, type VerdictRecord, VerdictWriter } from "../record/record.ts";
 import type { Redactor } from "../redaction/redactor.ts";
@@ -41,7 +42,7 @@ export interface SupervisorOptions {
   readonly ledger: Ledger;
   readonly approvals: Approvals;
   /** The policies in force, by tenant; a tenant without one is blocked from everything. */
-  readonly policies: Pick<ReadonlyMap<string, Policy>, "get">;
+  readonly policies: Pick<ReadonlyMap<string, Policy>, "get"> & Partial<Pick<PolicyKeeper, "load">>;
   readonly gatherFacts: GatherFacts;
   readonly targetState?: TargetState;
   readonly inputState?: InputState;
@@ -133,8 +134,7 @@ export class Supervisor {
 
   /** Whether a tool is worth offering: not every use of it by a subject would be blocked. Decides and records nothing. */
   mayUse(tool: string, subject: Subject): boolean {
-    const outlook = this.outlook(tool, subject);
-    return outlook !== undefined && outlook.verdict !== "blocked";
+    return (this.outlook(tool, subject)?.verdict ?? "blocked") !== "blocked";
   }
 
   /**
@@ -275,7 +275,7 @@ export async function decide(request: DecisionRequest, ports: PipelinePorts): Pr
     if (fault !== undefined) return await refuseEvent(request, fault, ports);
     for (let swaps = 0; swaps <= MAX_SWAPS; swaps += 1) {
       const { tenant } = request.subject;
-      const policy = ports.policies.get(tenant);
+      const policy = ports.policies.get(tenant) ?? (await ports.policies.load?.(tenant));
       if (!policy) return await refuseEvent(request, "no policy is loaded", ports);
       // As `TenantStates.under` does, without a wait where the policy is the one that counts are kept for.
       let held = ports.states.held.get(tenant);

@@ -118,7 +118,10 @@ export class Harness {
     this.supervisor = new Supervisor({
       ...shared,
       approvals: this.approvals,
-      policies: policies.inForce,
+      policies: {
+        get: (tenant) => policies.inForce.get(tenant),
+        load: (tenant) => policies.load(tenant),
+      },
       gatherFacts: new Facts({ harness: home, userHome }).gather,
       targetState,
       inputState,

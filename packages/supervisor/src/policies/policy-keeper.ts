@@ -104,6 +104,15 @@ export class PolicyKeeper {
     return tenant === DEFAULT_TENANT ? { ...inHome, ...files } : inHome;
   }
 
+  /** The policy in force for a tenant; one that came to be since the files were looked at is loaded now. */
+  async load(tenant: string): Promise<Policy | undefined> {
+    if (!this.#kept.has(tenant))
+      await this.#inTurn(async () => {
+        if (!this.#kept.has(tenant)) await this.#refresh();
+      });
+    return this.#inForce.get(tenant);
+  }
+
   /** Looks at the files now. */
   refresh(): Promise<void> {
     return this.#inTurn(() => this.#refresh());

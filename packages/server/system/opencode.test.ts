@@ -106,6 +106,25 @@ describe("OpenCode's published SDK", () => {
     ]);
   });
 
+  test("sees the turn under way on a stream that is opened in it, and the end before the answer", async () => {
+    const { served, client, sessionID } = await begun();
+    const path = join(home().workspace, "late.txt");
+    const turn = client.session.prompt({ sessionID, parts: text(`write ${path}`) });
+    await expect.poll(async () => (await client.permission.list()).data).toHaveLength(1);
+    const late = await EventReader.open(as(served));
+    await expect.poll(() => late.types).toContain("permission.asked");
+    expect(late.types).toEqual([
+      ...["server.connected", "message.updated", "message.part.updated"],
+      ...["message.updated", "message.part.updated", "session.status", "permission.asked"],
+    ]);
+    const [asked = {}] = late.of("permission.asked");
+    await client.permission.reply({ requestID: String(asked.id), reply: "once" });
+    await dataOf(turn);
+    await expect.poll(() => late.types).toContain("session.idle");
+    const completed = late.of("message.part.updated").filter(({ part }) => Object(part).type === "text");
+    expect(completed.at(-1)).toMatchObject({ part: { text: "yes", time: { end: expect.any(Number) } } });
+  });
+
   test("rejects a permission by the older call too, and nothing is written", async () => {
     const { served, client, events, sessionID } = await begun();
     const first = createFirstClient({

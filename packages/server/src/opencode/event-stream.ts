@@ -20,6 +20,8 @@ import type { SessionTranscript, TranscriptEvent } from "./transcript.ts";
 const MOST_FOLLOWED = 1_000;
 /** Clients of OpenCode take a stream for dead that is silent for fifteen seconds. */
 const HEARTBEAT_MS = 10_000;
+/** How long the answer to a prompt waits for a stream whose client does not read. */
+const LONGEST_SENDING_MS = 2_000;
 
 /** Something that happened outside of the log: a prompt that failed before its turn began. */
 export interface PromptFailure {
@@ -31,8 +33,6 @@ export interface EventStreamOptions {
   readonly hosting: Hosting;
   /** Whether each event comes with its folder, as `/global/event` has it. */
   readonly isGlobal: boolean;
-  /** Subscribes to prompts that fail; returns `unsubscribe`. */
-  readonly onFailure: (listener: (failure: PromptFailure) => void) => () => void;
 }
 
 /** The last event that a client has seen: the position of its message in the log, and its place among the events of that. */
@@ -41,30 +41,47 @@ interface LastEvent {
   readonly index: number;
 }
 
-/** Streams what happens in the sessions of a principal, until its client disconnects or its token is revoked. */
-export async function streamEvents(
-  call: AuthorizedCall,
-  open: () => SseWriter,
-  options: EventStreamOptions,
-): Promise<void> {
-  const last = lastEventOf(call);
-  const stream = new EventStream(call, options, last);
-  const unsubscribe = options.onFailure((failure) => stream.failed(failure));
-  let heartbeat: Repeater | undefined;
-  try {
-    const from = await stream.begin();
-    const writer = open();
-    heartbeat = new Repeater(
-      options.hosting.hub.clock,
-      HEARTBEAT_MS,
-      async () => stream.beat(await call.currentPrincipal()),
-      () => writer.end(),
-    );
-    await stream.follow(writer, from);
-  } finally {
-    heartbeat?.stop();
-    unsubscribe();
-    stream.close();
+/** The streams of events that clients have open. */
+export class EventStreams {
+  readonly #open = new Set<EventStream>();
+
+  /** Streams what happens in the sessions of a principal, until its client disconnects or its token is revoked. */
+  async serve(call: AuthorizedCall, open: () => SseWriter, options: EventStreamOptions): Promise<void> {
+    const stream = new EventStream(call, options, lastEventOf(call));
+    this.#open.add(stream);
+    let heartbeat: Repeater | undefined;
+    try {
+      const from = await stream.begin();
+      const writer = open();
+      heartbeat = new Repeater(
+        options.hosting.hub.clock,
+        HEARTBEAT_MS,
+        async () => stream.beat(await call.currentPrincipal()),
+        () => writer.end(),
+      );
+      await stream.follow(writer, from);
+    } finally {
+      heartbeat?.stop();
+      this.#open.delete(stream);
+      stream.close();
+    }
+  }
+
+  failed(failure: PromptFailure): void {
+    for (const stream of this.#open) stream.failed(failure);
+  }
+
+  /**
+   * Settles when what is in the log of a session was sent on the streams that show it, or after a short while. OpenCode's
+   * command line exits at the answer to its prompt, whatever of its stream it has not yet printed.
+   */
+  async sent({ hub }: Hosting, record: SessionRecord): Promise<void> {
+    const { order } = await hub.log.end(record.tenant);
+    const sending = [...this.#open].map((stream) => stream.sent(record, order));
+    const waiting = Promise.withResolvers<void>();
+    const cancel = hub.clock.after(LONGEST_SENDING_MS, waiting.resolve);
+    await Promise.race([Promise.all(sending), waiting.promise]);
+    cancel();
   }
 }
 
@@ -82,6 +99,8 @@ interface Followed {
   record: SessionRecord;
   /** A position before the turn under way. */
   readonly since: number;
+  /** Whether the client saw what came before the stream began: it continues an earlier one. */
+  readonly isSeen: boolean;
   transcript?: SessionTranscript;
   /** What was last sent of its record. */
   info: string;
@@ -99,6 +118,8 @@ class EventStream {
   #writer: SseWriter | undefined;
   #subscription: Subscription | undefined;
   #unwatch: () => void = () => undefined;
+  /** Settles when the stream follows its sessions. */
+  readonly #following = Promise.withResolvers<void>();
   /** Whether its client was notified that events are lost, or is to be. */
   #hasLost = false;
 
@@ -119,10 +140,13 @@ class EventStream {
     const { epoch, order } = await hub.log.end(this.#principal.tenant);
     const start = this.#last ? Math.max(0, Math.min(this.#last.order - 1, order)) : order;
     const records = await hub.list(this.#principal, { open: true, limit: MOST_FOLLOWED });
-    for (const record of records.filter(({ id }) => !this.#followed.has(id))) {
+    for (const listed of records.filter(({ id }) => !this.#followed.has(id))) {
+      // The store may be a moment behind.
+      const record = hub.live(listed.id)?.record ?? listed;
       const { turn_after = 0, state } = record;
-      const since = state === "running" && !this.#last ? turn_after : 0;
-      this.#followed.set(record.id, { record, since, info: infoText(record) });
+      const isSeen = this.#last !== undefined;
+      const since = state === "running" && !isSeen ? turn_after : 0;
+      this.#followed.set(record.id, { record, since, isSeen, info: infoText(record) });
     }
     this.#hasLost = this.#last !== undefined && this.#last.order > order;
     return { epoch, order: start };
@@ -135,6 +159,8 @@ class EventStream {
     const connected = { type: "server.connected", properties: {} };
     this.#sendNow(connected, contentId(`${connected.type}${from.epoch}.${from.order}`));
     if (this.#hasLost) this.#sendLost();
+    for (const followed of this.#followed.values())
+      if (followed.record.state === "running" && !followed.isSeen) await this.#fold(followed, from.order);
     this.#subscription = hub.log.subscribe(
       {
         tenant: this.#principal.tenant,
@@ -145,6 +171,7 @@ class EventStream {
       from,
     );
     for (const id of this.#followed.keys()) this.#add(id, from.order);
+    this.#following.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
     if (writer.closed.aborted) resolve();
     else writer.closed.addEventListener("abort", () => resolve(), { once: true });
@@ -154,6 +181,14 @@ class EventStream {
   close(): void {
     this.#unwatch();
     this.#subscription?.close();
+    this.#following.resolve();
+  }
+
+  /** Settles when the messages of a session up to a position were sent, if it is shown here. */
+  async sent(record: SessionRecord, order: number): Promise<void> {
+    if (!this.#maySee(record)) return;
+    await this.#following.promise;
+    await this.#subscription?.reached(order);
   }
 
   /** Sends a heartbeat; ends the stream of a principal that may not read it any more. */
@@ -215,7 +250,7 @@ class EventStream {
     }
     if (!known) {
       // It may have begun its turn before it was known here.
-      this.#followed.set(record.id, { record, since: 0, info: text });
+      this.#followed.set(record.id, { record, since: 0, isSeen: false, info: text });
       this.#add(record.id, this.#subscription?.position ?? 0);
       this.#sendSession(record.created_at >= this.#opened ? "session.created" : "session.updated", record);
       return;
@@ -237,20 +272,32 @@ class EventStream {
       this.#followed.get(event.session) ?? this.#followed.get(event.session.replace(/^turns:/, ""));
     if (!followed || !this.#maySee(followed.record)) return;
     const { transcript } = followed;
-    if (!transcript) return this.#folded(followed, event);
+    if (!transcript) return this.#begun(followed, event);
     const made = transcript.take(event);
     if (made.some((one) => "approval" in one)) return this.#sendResolved(followed, event, made);
     return this.#send(followed, event, made);
   }
 
-  /** Folds what came before in the turn under way, then takes the message. */
-  async #folded(followed: Followed, event: LoggedEvent): Promise<void> {
-    const { record, since } = followed;
-    followed.transcript =
-      since < event.order - 1
-        ? await readTranscript(this.#hosting, record, { after: since, until: event.order - 1, most: 2 })
-        : newTranscript(this.#hosting, record, 2);
+  /** Takes the first message that comes of a session: its turn may have begun before the stream did. */
+  async #begun(followed: Followed, event: LoggedEvent): Promise<void> {
+    await this.#fold(followed, event.order - 1);
     await this.#take(event);
+  }
+
+  /** Folds what came before in the turn under way, and sends it if this client has seen none of it. */
+  async #fold(followed: Followed, until: number): Promise<void> {
+    const { record, since, isSeen } = followed;
+    const transcript =
+      since < until
+        ? await readTranscript(this.#hosting, record, { after: since, until, most: 2 })
+        : newTranscript(this.#hosting, record, 2);
+    followed.transcript = transcript;
+    const ended = transcript.messages.at(-1)?.info.time.completed ?? 0;
+    if (isSeen || (!transcript.isOpen && ended < Date.parse(this.#opened))) return;
+    for (const one of transcript.newestTurn) {
+      const event = await this.#resolve(one);
+      if (event) this.#sendNow(event, contentId(`${this.#opened}${JSON.stringify(event)}`), record.cwd);
+    }
   }
 
   /** Sends events after looking up the approvals that they are about. */

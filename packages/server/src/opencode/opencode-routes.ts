@@ -7,7 +7,7 @@ import type { Log } from "../limits.ts";
 import { callerProblems, HttpProblem } from "../problems.ts";
 import type { AuthorizedCall, RawResponse, Router, Routes } from "../routes/router.ts";
 import { mountDescription } from "./description.ts";
-import { type PromptFailure, streamEvents } from "./event-stream.ts";
+import { EventStreams } from "./event-stream.ts";
 import { pendingPermissions, replyPermission } from "./permissions.ts";
 import { expectModel, expectSession, readPrompt, readTranscript, runPrompt, throughHub } from "./prompts.ts";
 import { sessionInfo } from "./shapes.ts";
@@ -43,15 +43,12 @@ export function opencodeRoutes({ hosting: open, defaultAgent = "native", log }: 
       return namedFolder(call) ?? callerProblems(() => folders.defaultFor(call.principal));
     },
   };
-  const failures = new Set<(failure: PromptFailure) => void>();
+  const streams = new EventStreams();
   return {
     name: "opencode",
     mount(router) {
       mountSessions(router, context);
-      mountMessages(router, context, (failure) => {
-        log.info({ session: failure.record.id }, "a prompt of an OpenCode client failed");
-        for (const listener of failures) listener(failure);
-      });
+      mountMessages(router, context, { streams, log });
       mountDescription(router, context);
       router.handle(op.listPermissions, ({ harness, principal }) => pendingPermissions(harness, principal));
       router.handle(op.replyPermission, ({ harness, principal, params, body }) =>
@@ -60,15 +57,11 @@ export function opencodeRoutes({ hosting: open, defaultAgent = "native", log }: 
       router.handle(op.respondPermission, ({ harness, principal, params, body }) =>
         replyPermission(harness, principal, { ...params, reply: body.response }),
       );
-      const onFailure = (listener: (failure: PromptFailure) => void) => {
-        failures.add(listener);
-        return () => void failures.delete(listener);
-      };
       router.stream(op.events, async (call, begin) =>
-        streamEvents(call, begin, { hosting: await hosting(), isGlobal: false, onFailure }),
+        streams.serve(call, begin, { hosting: await hosting(), isGlobal: false }),
       );
       router.stream(op.globalEvents, async (call, begin) =>
-        streamEvents(call, begin, { hosting: await hosting(), isGlobal: true, onFailure }),
+        streams.serve(call, begin, { hosting: await hosting(), isGlobal: true }),
       );
       const unmapped = () =>
         new HttpProblem(
@@ -216,7 +209,7 @@ async function begun(
 function mountMessages(
   router: Router,
   { hosting }: OpenCodeContext,
-  onFailure: (failure: PromptFailure) => void,
+  { streams, log }: { readonly streams: EventStreams; readonly log: Log },
 ): void {
   const recordOf = async ({ principal }: AuthorizedCall, session: string): Promise<SessionRecord> =>
     expectSession(await hosting(), principal, session);
@@ -240,12 +233,15 @@ function mountMessages(
     const { hub } = await hosting();
     return readPrompt(record, call.principal, call.body, hub.clock.now().getTime());
   };
-  router.longPoll(op.prompt, async (call) => json(await runPrompt(await hosting(), await ready(call))));
+  router.longPoll(op.prompt, async (call) =>
+    json(await runPrompt(await hosting(), await ready(call), streams)),
+  );
   router.longPoll(op.promptAsync, async (call) => {
     const prompt = await ready(call);
-    runPrompt(await hosting(), prompt).catch((error: unknown) =>
-      onFailure({ record: prompt.record, message: errorMessage(error) }),
-    );
+    runPrompt(await hosting(), prompt, streams).catch((error: unknown) => {
+      log.info({ session: prompt.record.id }, "a prompt of an OpenCode client failed");
+      streams.failed({ record: prompt.record, message: errorMessage(error) });
+    });
     return { status: 204 };
   });
   router.longPoll(op.command, async (call) => {
@@ -255,7 +251,7 @@ function mountMessages(
     const record = await recordOf(call, call.params.session);
     const opened = await hosting();
     const prompt = readPrompt(record, call.principal, body, opened.hub.clock.now().getTime());
-    return json(await runPrompt(opened, prompt));
+    return json(await runPrompt(opened, prompt, streams));
   });
 }
 

@@ -5,6 +5,7 @@ import { type Connection, type Hosting, QUEUE_FULL, REFUSED, type SessionRecord,
 import { errorMessage } from "@reins/kit";
 import type { Principal } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
+import type { EventStreams } from "./event-stream.ts";
 import { orderedId, SHOWN_MODEL, type ShownMessage, sessionIdOf, sessionIn } from "./shapes.ts";
 import { MESSAGE_ID, SessionTranscript, type TranscriptSession } from "./transcript.ts";
 
@@ -176,13 +177,18 @@ function blockOf(part: OpenCodePromptPart): JsonObject {
   }
 }
 
-/** Runs a prompt to the end of its turn, and returns the message of the assistant. */
-export async function runPrompt(hosting: Hosting, ready: ReadyPrompt): Promise<ShownMessage> {
+/** Runs a prompt until its turn is over and was sent to those who follow it; returns the message of the assistant. */
+export async function runPrompt(
+  hosting: Hosting,
+  ready: ReadyPrompt,
+  streams: Pick<EventStreams, "sent">,
+): Promise<ShownMessage> {
   const { record, principal, messageID, params } = ready;
   const { order: after } = await hosting.hub.log.end(record.tenant);
   await throughHub(hosting, { principal, agent: record.agent }, (connection) =>
     connection.request("session/prompt", params, NONE),
   );
+  await streams.sent(hosting, record);
   const { messages } = await readTranscript(hosting, record, { after });
   const answer = messages.find(({ info }) => info.role === "assistant" && info.parentID === messageID);
   if (answer) return answer;

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import type { JsonObject } from "@reins/acp";
+import { blockText, type JsonObject, membersOf, readContent } from "@reins/acp";
 import type { LoggedEvent, SessionRecord } from "@reins/host";
+import { amountOf } from "@reins/kit";
 
 /** The version of OpenCode whose answers these are. */
 export const OPENCODE_VERSION = "1.18.33";
@@ -111,4 +112,47 @@ export function sessionInfo(record: SessionRecord): SessionInfo {
     version: OPENCODE_VERSION,
     time: { created, updated: Math.max(created, Date.parse(last_activity)) },
   };
+}
+
+/** A block of a prompt as a part of a message. */
+export function promptPart(block: unknown): Pick<ShownPart, "type"> & Partial<ShownPart> {
+  const text = blockText(block);
+  if (text !== undefined) return { type: "text", text };
+  const { uri, data, mimeType, name } = readContent(block);
+  const mime = mimeType ?? "text/plain";
+  const { resource } = membersOf(block);
+  const address = uri ?? membersOf(resource).uri;
+  const url = data === undefined ? address : `data:${mime};base64,${data}`;
+  if (typeof url !== "string") return { type: "text", text: contentText(block) };
+  return { type: "file", mime, url, ...(name !== undefined && { filename: name }) };
+}
+
+/** The text of a content block, or its address, or its type. */
+export function contentText(block: unknown): string {
+  const text = blockText(block);
+  if (text !== undefined) return text;
+  const { type, uri, mimeType, resource } = membersOf(block);
+  const address = uri ?? membersOf(resource).uri;
+  if (typeof address === "string") return address;
+  return type === undefined ? "" : `[${String(mimeType ?? type)}]`;
+}
+
+/** What a turn used, as OpenCode counts it. */
+export function tokensOf(usage: JsonObject): JsonObject {
+  const of = (name: string) => amountOf(usage[name]) ?? 0;
+  return {
+    input: of("input_tokens"),
+    output: of("output_tokens"),
+    reasoning: of("thought_tokens"),
+    cache: { read: of("cached_read_tokens"), write: of("cached_write_tokens") },
+  };
+}
+
+/** How a turn failed, if it did. */
+export function errorOf(stop_reason: unknown): { readonly error?: ShownError } {
+  if (stop_reason === "cancelled")
+    return { error: { name: "MessageAbortedError", data: { message: "The turn was cancelled" } } };
+  if (stop_reason === "error" || stop_reason === "interrupted")
+    return { error: { name: "UnknownError", data: { message: `The turn ended: ${stop_reason}` } } };
+  return {};
 }

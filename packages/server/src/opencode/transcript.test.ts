@@ -118,6 +118,38 @@ describe("a transcript", () => {
     expect(cancel()).toEqual([]);
   });
 
+  test("shows its newest turn as it is to a client that has seen none of it", () => {
+    const { transcript, take, said, update, over } = written();
+    expect(transcript.newestTurn).toEqual([]);
+    said("user_message_chunk", "earlier");
+    said("agent_message_chunk", "answer");
+    over({ stop_reason: "end_turn" });
+    said("user_message_chunk", "x");
+    said("agent_message_chunk", "half of ");
+    said("agent_message_chunk", "it");
+    update({ sessionUpdate: "tool_call", toolCallId: "c1", name: "Write" });
+    const params = { toolCall: { toolCallId: "c1" }, _meta: { reins: { approval: "apr_1" } } };
+    take({ method: "session/request_permission", params }, { request: KEY });
+    const [user, assistant] = transcript.messages.slice(-2);
+    const shown = [user, assistant].flatMap((message) => [
+      { type: "message.updated", properties: expect.objectContaining({ info: message?.info }) },
+      ...(message?.parts ?? []).map((part) => ({
+        type: "message.part.updated",
+        properties: expect.objectContaining({ part }),
+      })),
+    ]);
+    expect(shown).toHaveLength(5);
+    const tool = { messageID: assistant?.info.id, callID: "c1" };
+    expect(transcript.newestTurn).toEqual([
+      ...shown,
+      { type: "session.status", properties: { sessionID: "ses_s1", status: { type: "busy" } } },
+      { type: "asked", approval: "apr_1", tool },
+    ]);
+    over({ stop_reason: "end_turn" });
+    expect(typesOf(transcript.newestTurn).slice(-2)).toEqual(["session.status", "session.idle"]);
+    expect(typesOf(transcript.newestTurn)).not.toContain("asked");
+  });
+
   test("shows a state of a call once, however often it is reported, and when it ended first", () => {
     const { transcript, update, said } = written();
     said("user_message_chunk", "x");

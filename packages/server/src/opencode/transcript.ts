@@ -1,14 +1,17 @@
-import { blockText, type JsonObject, membersOf, readContent, reinsMeta, updateIn } from "@reins/acp";
+import { type JsonObject, membersOf, reinsMeta, updateIn } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
 import { type LoggedEvent, questionIn, type SessionRecord, TURN_OVER, toolNameOf } from "@reins/host";
 import { amountOf } from "@reins/kit";
 import {
+  contentText,
+  errorOf,
   orderedId,
+  promptPart,
   SHOWN_MODEL,
-  type ShownError,
   type ShownMessage,
   type ShownPart,
   sessionIdOf,
+  tokensOf,
 } from "./shapes.ts";
 
 /** The session of a transcript. */
@@ -19,8 +22,14 @@ export interface TranscriptSession extends Pick<SessionRecord, "id" | "agent" | 
 /** What a message of the log means to OpenCode's clients. What a permission is about is looked up by its approval. */
 export type TranscriptEvent =
   | { readonly type: string; readonly properties: JsonObject }
-  | { readonly type: "asked"; readonly approval: string; readonly tool?: JsonObject }
+  | AskedEvent
   | { readonly type: "replied"; readonly approval: string };
+
+interface AskedEvent {
+  readonly type: "asked";
+  readonly approval: string;
+  readonly tool?: JsonObject;
+}
 
 type ShownTool = ShownPart & { callID: string; tool: string };
 
@@ -45,11 +54,13 @@ export class SessionTranscript {
   readonly #most: number;
   #user: ShownMessage | undefined;
   #assistant: ShownMessage | undefined;
+  /** The messages of the newest turn. */
+  #turn: ShownMessage[] = [];
   /** The part of text that the agent is writing. */
   #writing: ShownPart | undefined;
   readonly #tools = new Map<string, { readonly part: ShownTool; reported: JsonObject }>();
-  /** The approvals of the questions that are open, by their key. */
-  readonly #asked = new Map<string, string>();
+  /** The questions that are open, by their key. */
+  readonly #asked = new Map<string, AskedEvent>();
 
   /** Keeps at most so many messages. */
   constructor(session: TranscriptSession, most: number) {
@@ -67,6 +78,23 @@ export class SessionTranscript {
     return method === "session/request_permission" && request !== undefined
       ? this.#ask(event, request, membersOf(params))
       : NO_EVENTS;
+  }
+
+  /** Whether a turn is under way. */
+  get isOpen(): boolean {
+    return this.#user !== undefined || this.#assistant !== undefined;
+  }
+
+  /** The newest turn as events, for a client that has seen none of it: its messages as they are now, and its state. */
+  get newestTurn(): readonly TranscriptEvent[] {
+    if (this.#turn.length === 0) return NO_EVENTS;
+    const messages = this.#turn.flatMap((message) => [
+      this.#updated(message),
+      ...message.parts.map((part) => this.#partUpdated(part, { at: message.info.time.created })),
+    ]);
+    return this.isOpen
+      ? [...messages, this.#status("busy"), ...this.#asked.values()]
+      : [...messages, ...this.#idle()];
   }
 
   #update(event: LoggedEvent, update: JsonObject): readonly TranscriptEvent[] {
@@ -116,6 +144,7 @@ export class SessionTranscript {
       parts: [],
     };
     this.#user = user;
+    this.#turn = [user];
     this.#keep(user);
     return user;
   }
@@ -140,6 +169,7 @@ export class SessionTranscript {
       parts: [],
     };
     this.#assistant = assistant;
+    this.#turn = this.#user ? [this.#user, assistant] : [assistant];
     this.#tools.clear();
     this.#keep(assistant);
     return { assistant, events: [this.#updated(assistant)] };
@@ -182,7 +212,7 @@ export class SessionTranscript {
     let call = this.#tools.get(callID);
     if (!call) {
       // The end of a call that is not known here begins nothing.
-      if (update.sessionUpdate !== "tool_call" && !this.#isOpen) return NO_EVENTS;
+      if (update.sessionUpdate !== "tool_call" && !this.isOpen) return NO_EVENTS;
       events.push(...this.#written(event));
       const { assistant, events: began } = this.#answering(event);
       const begun = {
@@ -213,29 +243,35 @@ export class SessionTranscript {
 
   #ask(event: LoggedEvent, key: string, params: JsonObject): readonly TranscriptEvent[] {
     const { approval } = reinsMeta(params);
-    if (approval === undefined || [...this.#asked.values()].includes(approval)) return NO_EVENTS;
-    this.#asked.set(key, approval);
+    if (approval === undefined || [...this.#asked.values()].some((asked) => asked.approval === approval))
+      return NO_EVENTS;
     // What outlived its turn is asked again outside of any.
-    if (!this.#isOpen) return [{ type: "asked", approval }];
+    if (!this.isOpen) return [this.#open(key, { type: "asked", approval })];
     const { assistant, events } = this.#answering(event);
     const { status: _, ...described } = membersOf(params.toolCall);
     const callID = String(described.toolCallId ?? "");
     const known = this.#tools.get(callID)?.reported;
     const shown = this.#toolCall(event, { ...described, ...known });
-    return [...events, ...shown, { type: "asked", approval, tool: { messageID: assistant.info.id, callID } }];
+    const tool = { messageID: assistant.info.id, callID };
+    return [...events, ...shown, this.#open(key, { type: "asked", approval, tool })];
+  }
+
+  #open(key: string, asked: AskedEvent): AskedEvent {
+    this.#asked.set(key, asked);
+    return asked;
   }
 
   #answered(requestId: unknown): readonly TranscriptEvent[] {
     const key = typeof requestId === "string" ? questionIn(requestId) : undefined;
-    const approval = key === undefined ? undefined : this.#asked.get(key);
-    if (key === undefined || approval === undefined) return NO_EVENTS;
+    const asked = key === undefined ? undefined : this.#asked.get(key);
+    if (key === undefined || !asked) return NO_EVENTS;
     this.#asked.delete(key);
-    return [{ type: "replied", approval }];
+    return [{ type: "replied", approval: asked.approval }];
   }
 
   /** The turn is over. */
   #over(event: LoggedEvent, end: JsonObject): readonly TranscriptEvent[] {
-    if (!this.#isOpen) return NO_EVENTS;
+    if (!this.isOpen) return NO_EVENTS;
     const { events } = this.#answering(event);
     return [...events, ...this.#close(event, end)];
   }
@@ -256,12 +292,7 @@ export class SessionTranscript {
       finish: FINISHED.get(stop_reason) ?? "other",
       ...errorOf(stop_reason),
     };
-    return [...events, this.#updated(assistant), this.#status("idle"), this.#event("session.idle", {})];
-  }
-
-  /** Whether a turn is under way. */
-  get #isOpen(): boolean {
-    return this.#user !== undefined || this.#assistant !== undefined;
+    return [...events, this.#updated(assistant), ...this.#idle()];
   }
 
   get #id(): string {
@@ -283,12 +314,16 @@ export class SessionTranscript {
     return this.#event("message.updated", { info });
   }
 
-  #partUpdated(part: ShownPart, { at: time }: LoggedEvent): TranscriptEvent {
+  #partUpdated(part: ShownPart, { at: time }: Pick<LoggedEvent, "at">): TranscriptEvent {
     return this.#event("message.part.updated", { part: { ...part }, time });
   }
 
   #status(type: "busy" | "idle"): TranscriptEvent {
     return this.#event("session.status", { status: { type } });
+  }
+
+  #idle(): readonly TranscriptEvent[] {
+    return [this.#status("idle"), this.#event("session.idle", {})];
   }
 
   #event(type: string, properties: JsonObject): TranscriptEvent {
@@ -305,29 +340,6 @@ function todoOf({ content, status, priority }: JsonObject): JsonObject {
     status: TODO_STATES.has(status) ? status : "pending",
     priority: typeof priority === "string" ? priority : "medium",
   };
-}
-
-/** A block of a prompt as a part of a message. */
-function promptPart(block: unknown): Pick<ShownPart, "type"> & Partial<ShownPart> {
-  const text = blockText(block);
-  if (text !== undefined) return { type: "text", text };
-  const { uri, data, mimeType, name } = readContent(block);
-  const mime = mimeType ?? "text/plain";
-  const { resource } = membersOf(block);
-  const address = uri ?? membersOf(resource).uri;
-  const url = data === undefined ? address : `data:${mime};base64,${data}`;
-  if (typeof url !== "string") return { type: "text", text: contentText(block) };
-  return { type: "file", mime, url, ...(name !== undefined && { filename: name }) };
-}
-
-/** The text of a content block, or its address, or its type. */
-function contentText(block: unknown): string {
-  const text = blockText(block);
-  if (text !== undefined) return text;
-  const { type, uri, mimeType, resource } = membersOf(block);
-  const address = uri ?? membersOf(resource).uri;
-  if (typeof address === "string") return address;
-  return type === undefined ? "" : `[${String(mimeType ?? type)}]`;
 }
 
 /** A tool by the name that OpenCode's clients know it by: its terminal shows what "bash" is given as a command. */
@@ -363,23 +375,4 @@ function outputText({ rawOutput, content }: JsonObject): string {
     .filter((text) => text !== "")
     .join("\n");
   return shown === "" && rawOutput != null ? JSON.stringify(rawOutput) : shown;
-}
-
-function tokensOf(usage: JsonObject): JsonObject {
-  const of = (name: string) => amountOf(usage[name]) ?? 0;
-  return {
-    input: of("input_tokens"),
-    output: of("output_tokens"),
-    reasoning: of("thought_tokens"),
-    cache: { read: of("cached_read_tokens"), write: of("cached_write_tokens") },
-  };
-}
-
-/** How a turn failed, if it did. */
-function errorOf(stop_reason: unknown): { readonly error?: ShownError } {
-  if (stop_reason === "cancelled")
-    return { error: { name: "MessageAbortedError", data: { message: "The turn was cancelled" } } };
-  if (stop_reason === "error" || stop_reason === "interrupted")
-    return { error: { name: "UnknownError", data: { message: `The turn ended: ${stop_reason}` } } };
-  return {};
 }

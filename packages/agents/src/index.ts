@@ -11,7 +11,7 @@ export {
   typedOption,
 } from "./agent-launch.ts";
 export { Catalogue } from "./catalogue.ts";
-export { codexHooks, trustLines } from "./hooks/codex-trust.ts";
+export { codexHooks, switchedOffBy, trustLines } from "./hooks/effective-hooks.ts";
 export { type HookAgent, hookAgent, hookAgents, settingsPath } from "./hooks/hook-agents.ts";
 export { type HookReport, type ProbeHarness, probeHooks } from "./hooks/hook-probe.ts";
 export {
@@ -19,7 +19,6 @@ export {
   type HookState,
   hookState,
   installHooks,
-  switchedOffBy,
   uninstallHooks,
   waitOf,
 } from "./hooks/hook-settings.ts";

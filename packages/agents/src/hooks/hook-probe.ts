@@ -16,7 +16,7 @@ import {
 import type { AgentEntry } from "../agent-entry.ts";
 import type { AgentLaunch } from "../agent-launch.ts";
 import { Catalogue } from "../catalogue.ts";
-import { codexHooks, trustLines } from "./codex-trust.ts";
+import { codexHooks, trustLines } from "./effective-hooks.ts";
 import { settingsPath } from "./hook-agents.ts";
 import { type HookPlace, programIn } from "./hook-settings.ts";
 import { prepareTerminal, runInTerminal, terminalLaunch } from "./terminal-launch.ts";

@@ -16,15 +16,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { ifExists } from "@reins/kit";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { seededRandom } from "../../../../scripts/torture/random.ts";
+import { switchedOffBy } from "./effective-hooks.ts";
 import { hookAgent, hookAgents, settingsPath } from "./hook-agents.ts";
-import {
-  type HookInstall,
-  hookCommand,
-  hookState,
-  installHooks,
-  switchedOffBy,
-  uninstallHooks,
-} from "./hook-settings.ts";
+import { type HookInstall, hookCommand, hookState, installHooks, uninstallHooks } from "./hook-settings.ts";
 
 async function newInstall(agent: string): Promise<HookInstall & { readonly path: string }> {
   const folder = await mkdtemp(join(tmpdir(), "reins-hooks-"));
@@ -107,6 +102,58 @@ describe.each(hookAgents().map(({ id }) => id))("a repository that switches the 
 /** Agents whose settings hold hooks, and those that load a file of their own. */
 const PLUGINS = hookAgents().filter(({ plugin }) => plugin !== undefined);
 const IN_SETTINGS = hookAgents().filter((agent) => !PLUGINS.includes(agent));
+
+describe.each(hookAgents())("hooks of $id for several homes", (row) => {
+  const orders = Array.from({ length: 6 }, (_, index) => index);
+  test.each(orders)("give back every byte in any order (%i)", async (seed) => {
+    const random = seededRandom(seed);
+    const install = await newInstall(row.id);
+    const homes = ["a", "b", "it's c"].map((name) => join(install.userHome, name));
+    const texts = row.plugin === undefined ? [OWN, "{}", undefined] : ["export default {};", undefined];
+    const text = random.pick(texts);
+    if (text !== undefined) await writeFile(install.path, text, { mode: 0o640 });
+    // Whose hooks the settings hold: those of the last install.
+    let holder: string | undefined;
+    const check = async () => {
+      for (const home of homes)
+        expect(await hookState({ ...install, home })).toMatchObject({
+          installed: home === holder ? "yes" : "no",
+        });
+    };
+    for (let step = 0; step < 8; step += 1) {
+      const home = random.pick(homes);
+      if (random.chance(0.6)) {
+        await installHooks({ ...install, home, wait: 20 + random.int(20) });
+        holder = home;
+      } else {
+        const before = await ifExists(readFile(install.path));
+        const { others } = await uninstallHooks({ ...install, home });
+        const stays = holder !== undefined && holder !== home;
+        expect(others).toEqual(stays ? [holder] : []);
+        if (stays) expect(await readFile(install.path)).toEqual(before);
+        else holder = undefined;
+      }
+      await check();
+    }
+    const last = homes.splice(random.int(3), 1);
+    for (const home of random.chance(0.5) ? [...homes, ...last] : [...last, ...homes.toReversed()])
+      await uninstallHooks({ ...install, home });
+    expect(await ifExists(readFile(install.path, "utf8"))).toBe(text);
+    if (text !== undefined) expect((await stat(install.path)).mode & 0o777).toBe(0o640);
+  });
+
+  test("stay for the other home where the settings were changed since", async () => {
+    const install = await newInstall(row.id);
+    const other = { ...install, home: join(install.userHome, "other") };
+    for (const each of [install, other]) await installHooks(each);
+    await appendFile(install.path, "\n");
+    expect(await uninstallHooks(install)).toMatchObject({ changed: false, others: [other.home] });
+    expect(await hookState(other)).toMatchObject({ installed: "yes" });
+    await rm(other.home, { recursive: true });
+    expect(await uninstallHooks(other)).toMatchObject({ changed: true, others: [] });
+    expect(await hookState(other)).toMatchObject({ installed: "no" });
+  });
+});
 
 describe.each(PLUGINS.map(({ id }) => id))("the plugin of %s", (agent) => {
   test.each([undefined, "", "export default {};"])("comes and goes without a trace over %j", async (text) => {

@@ -14,6 +14,7 @@ import { z } from "zod";
 import { AgentError } from "../agent-error.ts";
 import { CATALOGUE_FILES } from "../agent-launch.ts";
 import { InstallLock } from "../install/install-lock.ts";
+import { isOff, jsonIn } from "./effective-hooks.ts";
 import { type HookAgent, settingsPath } from "./hook-agents.ts";
 
 /** The name of the hook program, by which its entries in settings are known. */
@@ -79,10 +80,11 @@ export async function installHooks(install: HookInstall): Promise<HookState & { 
     const after = Buffer.from(text);
     if (bytes?.equals(after)) return { path, installed: "yes", changed: false };
     const record = await readRecord(install, path);
-    const earlier = record && isOf(record, bytes) ? record : undefined;
+    const own = record && isOf(record, bytes) ? record : undefined;
+    const earlier = own ?? (await recordOfOthers(install, settings));
     const next: HookRecord = {
       ...{ path, mode, before: earlier ? earlier.before : beforeOf(settings) },
-      after: [digest(after), ...(earlier ? [digest(bytes)] : [])],
+      after: [digest(after), ...(own ? [digest(bytes)] : [])],
     };
     await replaceFile(recordIn(install, path), JSON.stringify(next));
     await replaceSettings(settings, after, mode);
@@ -91,25 +93,28 @@ export async function installHooks(install: HookInstall): Promise<HookState & { 
 }
 
 /**
- * Takes the hooks out of an agent's settings. A file that was not changed since gets the bytes that it had before, or goes
- * if there was none; from one that was, only the entries of the hooks go.
+ * Takes the hooks of a home out of an agent's settings. A file that was not changed since gets the bytes that it had before,
+ * or goes if there was none; from one that was, only the entries of the hooks go. Those of another home stay.
  */
-export async function uninstallHooks(place: HookPlace): Promise<HookState & { readonly changed: boolean }> {
+export async function uninstallHooks(
+  place: HookPlace,
+): Promise<HookState & { readonly changed: boolean; readonly others: readonly string[] }> {
   return exclusively(place, async () => {
     const settings = await readSettings(place);
     const { path, bytes, mode } = settings;
     const record = await readRecord(place, path);
     const isOurs = record !== undefined && isOf(record, bytes);
+    const others = isOurs ? [] : otherHomes(place, settings);
     // A plugin of Reins stands for the whole file, also where a person has changed it since.
-    const isPlugin = record && bytes?.subarray(0, PLUGIN_START.length).equals(PLUGIN_START);
-    const before = isOurs || isPlugin ? record.before : beforeOf(settings);
+    const isPlugin = record && others.length === 0 && isPluginOfReins(bytes);
+    const before = isOurs || isPlugin ? record.before : beforeOf(settings, others);
     const changed =
       (before === null) !== (bytes === undefined) || before !== (bytes?.toString("base64") ?? null);
     if (changed && before === null) await rm(path, { force: true });
     else if (changed)
       await replaceSettings(settings, Buffer.from(before ?? "", "base64"), isOurs ? record.mode : mode);
     await rm(recordIn(place, path), { force: true });
-    return { path, installed: "no", changed };
+    return { path, installed: "no", changed, others };
   });
 }
 
@@ -156,43 +161,6 @@ export async function hookState(place: HookPlace): Promise<HookState> {
     !isOff(document, place.agent) &&
     (await ifExists(stat(programIn(place.home)))) !== undefined;
   return { path, installed: isWhole ? "yes" : "partial" };
-}
-
-/**
- * The file by which a folder, or one above it, switches the user's hooks off; `undefined` where none does. A file that is
- * no JSON counts by what its text seems to say, because agents read some such files.
- */
-export async function switchedOffBy(agent: HookAgent, folder: string): Promise<string | undefined> {
-  if (!agent.switches) return undefined;
-  const { files, member, value, text: form } = agent.switches;
-  const said = form ?? new RegExp(`"${member.join('"[^}]*"')}"\\s*:\\s*${value}`, "u");
-  for (let at = folder; ; at = dirname(at)) {
-    for (const file of files) {
-      const path = join(at, file);
-      const text = await ifExists(readFile(path, "utf8"));
-      if (text !== undefined && (jsonIn(text) === undefined ? said.test(text) : isOff(jsonIn(text), agent)))
-        return path;
-    }
-    if (dirname(at) === at) return undefined;
-  }
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Whether settings switch all hooks off. */
-function isOff(document: unknown, { switches }: HookAgent): boolean {
-  if (!switches) return false;
-  const said = switches.member.reduce<unknown>(
-    (holder, name) => (isRecord(holder) ? holder[name] : undefined),
-    document,
-  );
-  return said === switches.value;
 }
 
 /** The plugin of an agent, which knows where the hook is and how it is called. */
@@ -249,12 +217,8 @@ interface Settings {
 }
 
 /** Finds the settings; a file that is a link is used where it leads. */
-async function findSettings({
-  agent,
-  userHome,
-  environment,
-}: HookPlace): Promise<Pick<Settings, "path" | "bytes">> {
-  const named = settingsPath(agent, userHome, environment);
+async function findSettings(place: HookPlace): Promise<Pick<Settings, "path" | "bytes">> {
+  const named = settingsPath(place.agent, place.userHome, place.environment);
   const path = (await ifExists(realpath(named))) ?? named;
   const bytes = await ifExists(readFile(path));
   if (bytes === undefined && (await ifExists(lstat(path)))?.isSymbolicLink())
@@ -292,12 +256,47 @@ function invalid(path: string, why: string): AgentError {
   return new AgentError("invalid_settings", `${path} ${why}.`);
 }
 
-/** The file without the hooks, in base64: as it is where it holds none. */
-function beforeOf({ bytes, document }: Settings): string | null {
+/** The file without the hooks, but those of some homes, in base64: as it is where it holds none. */
+function beforeOf({ bytes, document }: Settings, kept: readonly string[] = []): string | null {
+  if (bytes === undefined) return null;
   // A plugin of Reins is a file of its own.
-  if (bytes === undefined || bytes.subarray(0, PLUGIN_START.length).equals(PLUGIN_START)) return null;
-  const rest = withoutHooks(document);
+  if (isPluginOfReins(bytes)) return kept.length > 0 ? bytes.toString("base64") : null;
+  const rest = withoutHooks(document, kept);
   return (rest === document ? bytes : Buffer.from(serialized(rest, bytes))).toString("base64");
+}
+
+function isPluginOfReins(bytes: Buffer | undefined): bytes is Buffer {
+  return bytes?.subarray(0, PLUGIN_START.length).equals(PLUGIN_START) ?? false;
+}
+
+/** The other homes whose hooks settings hold. */
+function otherHomes({ agent, home }: HookPlace, { bytes, document }: Settings): readonly string[] {
+  const events = [...agent.decides, ...agent.reports];
+  const commands = events.flatMap((event) => groupsOf(document, event).flatMap(commandsOf));
+  const programs = isPluginOfReins(bytes) ? [pluginProgram(bytes)] : commands.map(programOf);
+  const others = programs.filter((program) => program?.endsWith(MARK) && program !== programIn(home));
+  return [...new Set(others.map((program = "") => dirname(dirname(program))))];
+}
+
+const QUOTED_PROGRAM = new RegExp(`'((?:[^']|'\\\\'')*/${PROGRAM})'`, "u");
+
+/** The hook program in the command of a hook. */
+function programOf(command: string): string | undefined {
+  return QUOTED_PROGRAM.exec(command)?.[1]?.replaceAll("'\\''", "'");
+}
+
+function pluginProgram(bytes: Buffer): string | undefined {
+  const program = jsonIn(/"program":("(?:[^"\\]|\\.)*")/u.exec(bytes.toString("utf8"))?.[1] ?? "");
+  return typeof program === "string" ? program : undefined;
+}
+
+/** What another home recorded of the hooks that settings hold, if that can be read: what was there before them. */
+async function recordOfOthers(place: HookPlace, settings: Settings): Promise<HookRecord | undefined> {
+  for (const home of otherHomes(place, settings)) {
+    const record = await readRecord({ ...place, home }, settings.path).catch(() => undefined);
+    if (record && isOf(record, settings.bytes)) return record;
+  }
+  return undefined;
 }
 
 function groupsOf({ hooks }: JsonObject, event: string): readonly unknown[] {
@@ -311,10 +310,11 @@ function commandsOf(group: unknown): readonly string[] {
   return list.map((hook) => (isRecord(hook) && typeof hook.command === "string" ? hook.command : ""));
 }
 
-/** Whether a group of hooks is one that Reins wrote, for any home. */
-function isHookOfReins(group: unknown): boolean {
+/** Whether a group of hooks is one that Reins wrote, for any home but some. */
+function isHookOfReins(group: unknown, but: readonly string[] = []): boolean {
   const commands = commandsOf(group);
-  return commands.length > 0 && commands.every((command) => command.includes(MARK));
+  const isOf = (home: string) => commands.some((command) => command.includes(quoted(programIn(home))));
+  return commands.length > 0 && commands.every((command) => command.includes(MARK)) && !but.some(isOf);
 }
 
 function isOurGroup(group: unknown, { home, agent }: HookPlace): boolean {
@@ -323,14 +323,17 @@ function isOurGroup(group: unknown, { home, agent }: HookPlace): boolean {
   return matcher === agent.matcher && commandsOf(group).some((command) => command.includes(ours));
 }
 
-/** The same document where it holds no hook of Reins. */
-function withoutHooks(document: JsonObject): JsonObject {
+/** The same document where it holds no hook of Reins, but those of some homes. */
+function withoutHooks(document: JsonObject, but: readonly string[] = []): JsonObject {
   const { hooks, ...others } = document;
   if (!isRecord(hooks)) return document;
   const all = Object.entries(hooks);
-  if (!all.some(([event]) => groupsOf(document, event).some(isHookOfReins))) return document;
+  if (!all.some(([event]) => groupsOf(document, event).some((group) => isHookOfReins(group, but))))
+    return document;
   const kept = all
-    .map(([event]) => [event, groupsOf(document, event).filter((group) => !isHookOfReins(group))] as const)
+    .map(
+      ([event]) => [event, groupsOf(document, event).filter((group) => !isHookOfReins(group, but))] as const,
+    )
     .filter(([, groups]) => groups.length > 0);
   return kept.length === 0 ? others : { ...document, hooks: Object.fromEntries(kept) };
 }

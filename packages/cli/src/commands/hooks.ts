@@ -100,16 +100,22 @@ const installCommand = command({
 const uninstallCommand = command({
   summary: "bring the agent's settings back to what they were",
   description:
-    "Takes the hooks out. Settings that were not changed since get back every byte, and a file that was not there\n" +
-    "is removed; from settings that were changed, only the hooks go.",
+    "Takes the hooks of this home out. Settings that were not changed since get back every byte, and a file that was\n" +
+    "not there is removed; from settings that were changed, only the hooks go.",
   inputs: { agent: AGENT, ...FLAGS },
   examples: ["reins hooks uninstall claude"],
   codes: CODES,
   async run({ agent, home }) {
     return explained(agent, async () => {
-      const { path, changed } = await uninstallHooks(placeOf(agent, home));
+      const { path, changed, others } = await uninstallHooks(placeOf(agent, home));
       const done = changed ? "removed  hooks from" : "nothing to remove in";
-      return { json: { agent, path, changed }, text: () => `${done} ${path}\n` };
+      return {
+        json: { agent, path, changed, others },
+        text: () => `${done} ${path}\n`,
+        notices: others.map(
+          (other) => `hooks of the home ${other} stay: reins hooks uninstall ${agent} --home ${other}`,
+        ),
+      };
     });
   },
 });

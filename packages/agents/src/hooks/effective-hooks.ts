@@ -1,9 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { errorMessage } from "@reins/kit";
+import { errorMessage, ifExists, isRecord } from "@reins/kit";
 import { z } from "zod";
 import { AgentError } from "../agent-error.ts";
+import type { HookAgent } from "./hook-agents.ts";
 
 /** A hook as Codex lists it: where it stands, and whether a person has reviewed it in this form. */
 const CodexHook = z.looseObject({
@@ -63,4 +66,42 @@ export function trustLines(hooks: readonly Pick<CodexHook, "key" | "currentHash"
         `\n[hooks.state.${JSON.stringify(key)}]\ntrusted_hash = ${JSON.stringify(currentHash)}\n`,
     )
     .join("");
+}
+
+/**
+ * The file by which a folder, or one above it, switches the user's hooks off; `undefined` where none does. A file that is
+ * no JSON counts by what its text seems to say, because agents read some such files.
+ */
+export async function switchedOffBy(agent: HookAgent, folder: string): Promise<string | undefined> {
+  if (!agent.switches) return undefined;
+  const { files, member, value, text: form } = agent.switches;
+  const said = form ?? new RegExp(`"${member.join('"[^}]*"')}"\\s*:\\s*${value}`, "u");
+  for (let at = folder; ; at = dirname(at)) {
+    for (const file of files) {
+      const path = join(at, file);
+      const text = await ifExists(readFile(path, "utf8"));
+      if (text !== undefined && (jsonIn(text) === undefined ? said.test(text) : isOff(jsonIn(text), agent)))
+        return path;
+    }
+    if (dirname(at) === at) return undefined;
+  }
+}
+
+/** JSON, or nothing where a text is none. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether settings switch all hooks off. */
+export function isOff(document: unknown, { switches }: HookAgent): boolean {
+  if (!switches) return false;
+  const said = switches.member.reduce<unknown>(
+    (holder, name) => (isRecord(holder) ? holder[name] : undefined),
+    document,
+  );
+  return said === switches.value;
 }

@@ -49,6 +49,24 @@ const RewoundFile = named(
   }),
 );
 
+/** An action that is not undone by a rewind. */
+const LastingEffect = named(
+  "LastingEffect",
+  z.looseObject({
+    tool: z.string(),
+    outcome: z
+      .enum(["completed", "failed", "unknown"])
+      .describe(
+        "what failed may have been done in part, and of `unknown` it is not known whether it was done",
+      ),
+    runs: z.array(z.string()).describe("the programs that it ran, with their arguments as far as known"),
+    writes: z.array(z.string()).describe("the paths that it wrote or removed"),
+    hosts: z.array(z.string()).describe("the hosts that it spoke to"),
+    ungated: z.boolean().describe("whether no verdict came before it"),
+    session: z.string().optional().describe("the session of the sub-agent that did it"),
+  }),
+);
+
 /** What became of a rewind, or would. */
 export const RewindReport = named(
   "RewindReport",
@@ -61,9 +79,12 @@ export const RewindReport = named(
       state: z.enum(["rewound", "pending", "kept"]),
       reason: z.string().optional(),
     }),
-    commands: z
-      .array(z.string())
-      .describe("commands that were run since, the first hundred: what they changed is not undone"),
+    effects: z
+      .array(LastingEffect)
+      .describe(
+        "what was done since and is not undone, by the ledger, the first five hundred: commands, calls of MCP servers, what the agent wrote by itself",
+      ),
+    effects_cut: z.boolean().describe("whether more was done since than is listed"),
   }),
 );
 export type RewindReport = z.infer<typeof RewindReport>;

@@ -197,9 +197,38 @@ describe("a session of the native agent", () => {
     expect(report).toMatchObject({ done: false, conversation: { state: "pending" } });
     expect(report.rewind).toBeUndefined();
     expect(stateOf(report)).toEqual({ "a.txt": "pending" });
-    expect(report.commands.join()).toContain("echo from a command > made.txt");
+    const made = join(agent.workspace, "made.txt");
+    expect(report).toMatchObject({
+      isCut: false,
+      effects: [{ tool: "run_command", runs: ["echo from a command"], writes: [made], outcome: "completed" }],
+    });
     expect(await treeOf(agent.workspace)).toEqual(before);
     expect(await agent.turns()).toHaveLength(2);
+  });
+
+  test("names what it does not undo, by the ledger: also of sub-agents, and what failed", async () => {
+    const agent = await openRewinding();
+    await agent.turn("before", ["run_command", { command: "touch before.txt" }]);
+    await agent.turn(
+      "work",
+      ["read_file", { path: "before.txt" }],
+      ["write_file", { path: "a.txt", content: "1" }],
+      ["run_command", { command: "mkdir before.txt/x" }],
+      ["spawn_subagent", { prompt: "the child" }],
+      ["write_file", { path: "b.txt", content: "of the child" }],
+      ["run_command", { command: "touch made.txt && unknown-tool --now" }],
+    );
+    await agent.turn("more", ["post_board", { content: "hello" }]);
+    const turns = await agent.turns();
+    const { effects } = await agent.rewind(turns[1]?.id ?? "", { dryRun: true });
+    expect(effects.map(({ tool, runs, session }) => [tool, runs.join(" + "), session !== undefined])).toEqual(
+      [
+        ["run_command", "mkdir before.txt/x", false],
+        ["post_board", "", false],
+        ["run_command", "touch made.txt + unknown-tool --now", true],
+      ],
+    );
+    expect((await agent.rewind(turns[2]?.id ?? "", { dryRun: true })).effects).toHaveLength(1);
   });
 
   test("restores nothing while a file is not as Reins left it, unless that is forced", async () => {
@@ -344,16 +373,53 @@ tool_rules:
     expect((await readFile(file, "utf8")) === theirs).toBe(true);
   });
 
-  test("is not taken back where it declares action graphs", async () => {
+  test("has its files as before the actions of graphs that it declares, and of sub-agents in them", async () => {
     const agent = await openRewinding();
     const { client, id: sessionId, workspace } = agent;
     await client.request("session/set_mode", { sessionId, modeId: "protocol" });
-    const call = { id: "a", type: "tool", name: "write_file", args: { path: "a.txt", content: "1" } };
-    await agent.turn("one", ["AgentProtocolOutput", { kind: "act", calls: [call] }]);
-    await expect.poll(() => readFile(join(workspace, "a.txt"), "utf8").catch(() => "")).toBe("1");
+    const put = (path: string) => ({ type: "tool", name: "write_file", args: { path, content: path } });
+    await writeFile(join(workspace, "a.txt"), "as it was");
+    const before = await treeOf(workspace);
+    await agent.turn("one", ["AgentProtocolOutput", { kind: "act", calls: [{ id: "a", ...put("a.txt") }] }]);
+    await expect.poll(() => readFile(join(workspace, "a.txt"), "utf8")).toBe("a.txt");
+    const between = await treeOf(workspace);
+    const command = {
+      id: "c",
+      type: "tool",
+      name: "run_command",
+      args: { command: "echo by a command > c.txt" },
+    };
+    await agent.turn("two", [
+      "AgentProtocolOutput",
+      { kind: "act", calls: [{ id: "b", ...put("d/b.txt") }, command] },
+    ]);
     const timeline = await agent.hosting.rewinds.turns(agent.caller, sessionId);
     expect(timeline.conversation).toBe(false);
-    await expect(agent.rewind(timeline.turns[0]?.id ?? "any")).rejects.toThrow("declares action graphs");
+    expect(timeline.turns.map(({ prompt, files }) => [prompt, files])).toEqual([
+      ["one", 1],
+      ["two", 2],
+    ]);
+    const child = { id: "s", type: "agent", name: "native", prompt: "the child" };
+    await agent.turn(
+      "three",
+      ["AgentProtocolOutput", { kind: "act", calls: [child] }],
+      ["write_file", { path: "a.txt", content: "of the child" }],
+    );
+    expect(await readFile(join(workspace, "a.txt"), "utf8")).toBe("of the child");
+    const [one, two] = timeline.turns;
+    await expect(agent.rewind(two?.id ?? "", { conversation: true })).rejects.toThrow(
+      "declares action graphs",
+    );
+    const report = await agent.rewind(two?.id ?? "");
+    expect(report).toMatchObject({
+      done: true,
+      conversation: { state: "kept", reason: expect.stringContaining("declares action graphs") },
+      effects: [{ tool: "run_command", runs: ["echo by a command"], writes: [join(workspace, "c.txt")] }],
+    });
+    await rm(join(workspace, "c.txt"));
+    expect(await treeOf(workspace)).toEqual(between);
+    expect((await agent.rewind(one?.id ?? "")).done).toBe(true);
+    expect(await treeOf(workspace)).toEqual(before);
   });
 
   test("goes back once of many at the same time, and not while a turn runs", async () => {

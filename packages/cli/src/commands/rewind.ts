@@ -26,7 +26,8 @@ export const rewindCommand = command({
   },
   note: `Each file is decided about before the first is written. While one is not as Reins
 left it last, nothing is changed. A rewind is in the list, too: to go back to
-before it undoes it. What commands changed is not undone; they are listed.
+before it undoes it. What commands, MCP servers and the agent by itself did is not
+undone; it is listed.
 
 ${CLIENT_HELP}`,
   examples: [
@@ -78,6 +79,27 @@ function turnNamed({ turns }: RewindTurns, given: string): string {
   throw new CliError(`There is no turn ${given}.`, { next: "To see them, leave it out." });
 }
 
+/** What an action did, in one line. */
+function lineOf({
+  tool,
+  outcome,
+  runs,
+  writes,
+  hosts,
+  ungated,
+  session,
+}: RewindReport["effects"][number]): string {
+  const parts = [
+    runs.join("; "),
+    ...(writes.length > 0 ? [`wrote ${writes.join(", ")}`] : []),
+    ...(hosts.length > 0 ? [`spoke to ${hosts.join(", ")}`] : []),
+    ...(outcome === "completed" ? [] : [outcome === "failed" ? "failed" : "its outcome is unknown"]),
+    ...(ungated ? ["without being asked"] : []),
+    ...(session === undefined ? [] : [`by the sub-agent ${session.slice(0, 8)}`]),
+  ].filter((part) => part !== "");
+  return printableLine([tool, parts.join(", ")].filter((part) => part !== "").join("  "));
+}
+
 /** The turns of a session as a table. */
 export function turnTable({ turns, conversation, forgotten }: RewindTurns): string {
   if (turns.length === 0) return "There is no turn to go back to before.\n";
@@ -95,7 +117,7 @@ export function turnTable({ turns, conversation, forgotten }: RewindTurns): stri
 
 /** What became of a rewind, or would. */
 export function describeRewind(
-  { done, files, conversation, commands, rewind }: RewindReport,
+  { done, files, conversation, effects, effects_cut, rewind }: RewindReport,
   dryRun: boolean,
 ): string {
   const lines = files.map(({ path, change, state, reason }) => {
@@ -109,11 +131,10 @@ export function describeRewind(
     lines.push("Nothing was changed. --force replaces conflicts, and restores what can be.");
   else if (!dryRun && !done) lines.push("Not everything was done.");
   lines.push(`The conversation ${said}${conversation.reason ? `: ${conversation.reason}` : ""}.`);
-  if (commands.length > 0)
-    lines.push(
-      `${counted(commands.length, "command")} ran since; what they changed is not undone:`,
-      ...commands.map((one) => `  ${printableLine(one)}`),
-    );
+  if (effects.length > 0 || effects_cut) {
+    const all = effects_cut ? `More than ${effects.length} actions` : counted(effects.length, "action");
+    lines.push(`Not undone: ${all} since`, ...effects.map((effect) => `  ${lineOf(effect)}`));
+  } else lines.push("Nothing else that changed something is on the record since.");
   if (rewind !== undefined) lines.push(`To undo it, go back to before ${rewind}`);
   return `${lines.join("\n")}\n`;
 }

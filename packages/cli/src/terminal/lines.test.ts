@@ -2,11 +2,11 @@ import { visibleWidth } from "@earendil-works/pi-tui";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sampleApproval, sampleFacts } from "../../test/sample-approval.ts";
-import type { CallView } from "./call-view.ts";
 import { liveLines, type PageSize, partLines, statusLine } from "./lines.ts";
 import { closedPart, markdownLines } from "./markdown.ts";
 import { EMPTY_STATE, type FinishedPart } from "./state.ts";
 import { COLOUR_STYLE, guarded, PLAIN_STYLE, prose } from "./text.ts";
+import type { CallView } from "./update-views.ts";
 
 const page = (width = 60): PageSize => ({
   width,

@@ -1,9 +1,9 @@
 import { truncateToWidth, visibleWidth, wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import { describeApproval } from "../commands/approvals/describe-approval.ts";
-import type { CallView, ToolContent } from "./call-view.ts";
 import { markdownLines } from "./markdown.ts";
 import type { AskedQuestion, FinishedPart, NoteTone, PlanLine, State } from "./state.ts";
 import { exactLine, prose, proseLine, type Style } from "./text.ts";
+import type { CallView, ToolContent } from "./update-views.ts";
 
 /** What lines are made for. */
 export interface PageSize {

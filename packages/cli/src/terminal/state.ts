@@ -1,10 +1,9 @@
 import { readUpdate } from "@reins/acp";
 import type { Approval } from "@reins/api";
 import type { ConversationEvent, SessionRecord } from "@reins/sdk";
-import { type CallView, callViewWith } from "./call-view.ts";
 import { closedPart } from "./markdown.ts";
-import { endingOf, noteOf } from "./notes.ts";
 import { type SessionSetting, sessionSettings } from "./settings.ts";
+import { type CallView, callViewWith, endingOf, noteOf } from "./update-views.ts";
 
 /** One finished part of a conversation. It is printed once and does not change. */
 export type FinishedPart =

@@ -4,6 +4,7 @@ import { blake3Hex } from "@reins/ledger";
 import { type ActionPayload, confirmRights } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
 import { perform } from "../control/outcome.ts";
+import type { ControlContext, Descent } from "../control/scope.ts";
 import { refusal } from "../control/verdict.ts";
 import { covers, seenOf } from "./claims.ts";
 import type { GovernedSession, Turn } from "./governed-session.ts";
@@ -70,23 +71,39 @@ async function performPermitted<Value>(
   }
 }
 
-/** Writes a file after what it was is kept for the turn; outside of all turns, for what follows the last one. */
+/** Writes a file after what it was is kept. */
 async function withSnapshot<Value>(
-  { context, id, record, turn, lastTurn = "", descent }: GovernedSession,
+  session: GovernedSession,
   { path, content }: Extract<Access, { kind: "write" }>,
   write: () => Promise<Value>,
 ): Promise<Value> {
-  const { snapshots, now } = context;
-  if (!snapshots) return write();
+  const { context, record } = session;
+  const kept = keptWith(session, context);
+  if (!context.snapshots || !kept) return write();
+  const place = { tenant: record.tenant, session: kept.session };
+  return context.snapshots.change(place, kept.turn, { path: await realPlace(path), content }, write);
+}
+
+/** The session and the turn with which is kept what a file was. */
+export type KeptWith = NonNullable<Descent["keptWith"]>;
+
+/**
+ * With which turn is kept what a file was before it is changed now: the one under way, outside of all turns what follows
+ * the last one. `undefined` for a session that no agent has.
+ */
+export function keptWith(
+  session: GovernedSession | undefined,
+  { now }: Pick<ControlContext, "now">,
+): KeptWith | undefined {
+  if (!session) return undefined;
+  const { id, turn, lastTurn = "", descent } = session;
   const prompt = turn?.prompt();
   const own = {
     id: turn?.id ?? `after:${lastTurn}`,
     at: turn?.started ?? now().toISOString(),
     prompt: Array.isArray(prompt) ? promptText(prompt) : "",
   };
-  const kept = descent?.keptWith ?? { session: id, turn: own };
-  const place = { tenant: record.tenant, session: kept.session };
-  return snapshots.change(place, kept.turn, { path: await realPlace(path), content }, write);
+  return descent?.keptWith ?? { session: id, turn: own };
 }
 
 /** A permit that is used for a file; a write is ended by the call. */

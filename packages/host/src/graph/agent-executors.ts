@@ -191,6 +191,7 @@ async function runTask(
   const time = new WorkingTime(LONGEST_MS);
   const task: SubagentTask = {
     sessionId: place.id,
+    turn: place.kept().turn,
     prompt: asked.prompt,
     workingDir: place.workspace.cwd,
     agent: asked.agent,

@@ -100,13 +100,8 @@ export class GraphRuns {
     const references = new References({ artifacts, store, identity: harness.identity });
     const preparation = new ActionPreparation({ places, executors, references });
     this.#orchestrator = new RunOrchestrator({
-      ...{ harness, store, preparation, display, artifacts, onError },
-      ...{
-        parallel,
-        calls,
-        openDurable,
-        summarize: summarizer && summarizerOf(options.subagents, summarizer),
-      },
+      ...{ harness, store, preparation, display, artifacts, onError, parallel, calls, openDurable },
+      summarize: summarizer && summarizerOf(options.subagents, summarizer),
       register: (run) => this.#register(run),
       settleEarlier: (run, children) => this.#settleEarlier(run, children),
       ...{ onOver: (run: GraphRun) => this.#forget(run), caughtUpWithKills },
@@ -134,7 +129,7 @@ export class GraphRuns {
     hub.tenants.listen({
       adopted: (tenant) => this.#orchestrator.resume(tenant),
       released: (tenant) => this.#orchestrator.release(tenant),
-      isBusy: (tenant) => this.#orchestrator.underWay.some(({ declared }) => declared.tenant === tenant),
+      isBusy: (tenant) => this.isBusy(tenant),
     });
   }
 
@@ -266,6 +261,12 @@ export class GraphRuns {
       if (isOwn && sessions.includes(run.declared.session))
         this.controls.end(run, "its session has ended").catch(this.#options.onError);
     }
+  }
+
+  /** Whether a run of a tenant, or of one session, is under way. */
+  isBusy(tenant: string, session?: string): boolean {
+    const isOf = ({ declared }: GraphRun) => session === undefined || declared.session === session;
+    return this.#orchestrator.underWay.some((run) => run.declared.tenant === tenant && isOf(run));
   }
 
   /** The run of an id in a tenant; `undefined` for none. */

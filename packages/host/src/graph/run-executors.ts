@@ -3,6 +3,7 @@ import type { McpGateway } from "@reins/mcp";
 import type { AgentHost } from "../hosting/agent-host.ts";
 import type { ToolPins } from "../mcp/tool-pins.ts";
 import type { Subagents } from "../native/subagents.ts";
+import type { FileSnapshots } from "../rewind/file-snapshots.ts";
 import type { Messaging } from "../turn/messaging.ts";
 import { agentExecutors, boundedTurn } from "./agent-executors.ts";
 import type { RunExecutor } from "./executor.ts";
@@ -19,6 +20,8 @@ export interface RunExecutorsOptions {
   /** Whether an agent is installed: only those that are can be given work. */
   readonly isInstalled: (entry: AgentEntry) => Promise<boolean>;
   readonly messaging?: Messaging | undefined;
+  /** Keeps what files were before actions change them. */
+  readonly snapshots?: Pick<FileSnapshots, "change"> | undefined;
   /** By which the MCP servers of sessions are reached. */
   readonly gateway: Pick<McpGateway, "wrap">;
   /** The definitions of their tools as they were pinned. */
@@ -85,6 +88,7 @@ export class RunExecutors {
   /** `isUnattended` where no person is asked about starting servers. */
   async #make(place: RunPlace, isUnattended: boolean): Promise<HeldRegistry> {
     const { messaging, subagents, gateway, pins, pipelines = {}, services = {}, onError } = this.#options;
+    const { snapshots } = this.#options;
     // The tools of the native agent are loaded with the first run.
     const { toolContextOf, toolExecutors, meantTool } = await import("./tool-executors.ts");
     const { mcpExecutors } = await import("./mcp-executors.ts");
@@ -98,7 +102,7 @@ export class RunExecutors {
       return owned;
     };
     const context = toolContextOf({
-      place,
+      ...{ place, snapshots },
       messaging: messaging?.forTenant(place.session.record.tenant),
       commands: { run: async (command, signal) => (await commands()).commands.run(command, signal) },
     });

@@ -3,6 +3,7 @@ import type { AgentEntry, Catalogue } from "@reins/agents";
 import { type Harness, type Principal, sessionKey, type Workspace } from "@reins/supervisor";
 import { mutationScopeIn, stricterScope } from "../control/mutation-scope.ts";
 import { type AskableScope, type ControlContext, NATIVE } from "../control/scope.ts";
+import { type KeptWith, keptWith } from "../governor/file-access.ts";
 import type { AgentHost } from "../hosting/agent-host.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { Session } from "../sessions/session.ts";
@@ -13,6 +14,8 @@ import type { DeclaredRun, GraphRun } from "./graph-run.ts";
 export interface RunPlace extends AskableScope {
   readonly principal: Principal;
   readonly session: Session;
+  /** With which session and turn is kept what files were before an action changes them. */
+  readonly kept: () => KeptWith;
   /** What its folders were when they were checked. */
   readonly identities: Readonly<Record<string, string>>;
 }
@@ -89,6 +92,12 @@ export class RunPlaces {
     );
     return {
       ...{ context, id, record, principal, session, workspace, served, identities },
+      // Between turns, and while no agent has the session, what a run changes is a turn of its own.
+      kept: () =>
+        keptWith(session.agent?.governor.session(id), context) ?? {
+          session: id,
+          turn: { id: `run:${run}`, at: context.now().toISOString(), prompt: "" },
+        },
       ...{ mode: governed?.mode ?? record.agent_mode, claimedMode: governed?.claimedMode },
       mutationScope: stricterScope(mutationScopeIn(record.mutation_scope), governed?.descent?.mutationScope),
       depth: record.depth ?? 0,

@@ -14,6 +14,7 @@ import { agentOf } from "../control/control-point.ts";
 import { isAllowedUnasked } from "../control/enforce.ts";
 import { userMemory } from "../native/advisers.ts";
 import { messagingTools } from "../native/start-native.ts";
+import type { FileSnapshots } from "../rewind/file-snapshots.ts";
 import type { TenantMessaging } from "../turn/messaging.ts";
 import type { RunExecutor } from "./executor.ts";
 import type { RunPlace } from "./run-place.ts";
@@ -64,6 +65,8 @@ export function meantTool(
 export interface ToolExecutorsOptions {
   readonly place: RunPlace;
   readonly messaging: TenantMessaging | undefined;
+  /** Keeps what files were before actions change them; absent where nothing is performed. */
+  readonly snapshots: Pick<FileSnapshots, "change"> | undefined;
   /** Runs commands as those of the session's agent are run. */
   readonly commands: CommandRunner;
 }
@@ -76,7 +79,7 @@ export type SharedToolContext = Omit<ToolContext, "signal">;
 
 /** What the tools of a run are performed with. */
 export function toolContextOf(options: ToolExecutorsOptions): SharedToolContext {
-  const { place, messaging } = options;
+  const { place, messaging, snapshots } = options;
   // A dry run is enough: it only takes files away from a search that was decided.
   const mayRead = (_: string, path: string) =>
     isAllowedUnasked(place, { tool_name: "read_file", arguments: { path } });
@@ -84,6 +87,7 @@ export function toolContextOf(options: ToolExecutorsOptions): SharedToolContext 
     nameOf: (id) => id,
     mayRead,
     ...(messaging && messagingTools(messaging, () => agentOf(place))),
+    ...(snapshots && { snapshots: snapshotsOf(place, snapshots) }),
   };
   const memory = userMemory(place.context.harness, place.principal);
   const { cwd, roots: all } = place.workspace;
@@ -94,9 +98,23 @@ export function toolContextOf(options: ToolExecutorsOptions): SharedToolContext 
     clock: { ...systemClock, now: place.context.now },
     newId: randomUUID,
     toolCallId: "",
+    ...(snapshots && { turn: place.kept().turn }),
     onWorker: async () => undefined,
     onOutput: async () => undefined,
     onSearch: async () => undefined,
+  };
+}
+
+/** Keeps what files were with the turn that is under way when an action changes them. */
+function snapshotsOf(
+  place: RunPlace,
+  snapshots: Pick<FileSnapshots, "change">,
+): NonNullable<HostServices["snapshots"]> {
+  return {
+    change: (_session, _turn, change, run) => {
+      const { session, turn } = place.kept();
+      return snapshots.change({ tenant: place.session.record.tenant, session }, turn, change, run);
+    },
   };
 }
 

@@ -205,8 +205,11 @@ export class Hosting {
       const subagents = new Subagents({
         ...{ harness, catalogue, hub: late.promise, onError, isInstalled, worktrees },
       });
+      const { home } = harness;
+      const snapshots = new FileSnapshots({ home, onError });
       const runs = new GraphRuns({
         ...{ harness, catalogue, messaging, subagents, isInstalled, onError, register, gateway, pins },
+        snapshots,
         settings: options.graphs,
         caughtUpWithKills: async () => (await killing)?.caughtUp(),
         hub: late.promise,
@@ -224,12 +227,11 @@ export class Hosting {
       const setAside = new SetAside(harness.home, onError);
       await setAside.recover();
       const files = new FileService({ access, room, setAside, onError });
-      const { home } = harness;
-      const snapshots = new FileSnapshots({ home, onError });
       const rewinds = new Rewinds({
         ...{ home, access, room, snapshots, hub: () => late.promise },
         declares: async ({ tenant, id }) =>
           (await runs.transcripts.turns({ tenant, session: id })).length > 0,
+        actsIn: ({ tenant, id }) => runs.isBusy(tenant, id),
       });
       const folderServers = await FolderServers.open(harness.home);
       const governed: Hosting["governInstall"] = (principal, install, run, waiting) =>

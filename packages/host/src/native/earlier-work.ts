@@ -15,10 +15,15 @@ export interface EarlierEffect {
   readonly outcome: "completed" | "unknown";
 }
 
-/** Something that a child did or may have done and that may have changed something. */
+/** Something that a session did or may have done and that may have changed something. */
 export interface EarlierChange extends EarlierEffect {
   /** Whether no verdict came before it: no verdict keeps its agent from doing it again. */
   readonly isUngated: boolean;
+}
+
+/** The same, or what failed and may have been done in part. */
+export interface TriedChange extends Omit<EarlierChange, "outcome"> {
+  readonly outcome: EarlierChange["outcome"] | "failed";
 }
 
 /** What the records of a child's session say about what it did in earlier processes. */
@@ -35,8 +40,8 @@ export interface EarlierWork {
   readonly calls: number;
   /** The effects since its last turn that ended: its agent may not know of them. */
   readonly effects: readonly EarlierEffect[];
-  /** What it changed or may have changed in all its turns. */
-  readonly changes: readonly EarlierChange[];
+  /** What it changed or may have changed in all its turns, also what failed. */
+  readonly changes: readonly TriedChange[];
 }
 
 type Entry = Pick<PlacedEntry["entry"], "cid" | "quality" | "target" | "tags" | "payload">;
@@ -57,7 +62,7 @@ export function earlierWork(entries: Iterable<Entry>, updates: Iterable<SessionU
   let [ofTurns, calls] = [0, 0];
   const open = new Map<string, OpenEffect>();
   const effects: EarlierEffect[] = [];
-  const changes: EarlierChange[] = [];
+  const changes: TriedChange[] = [];
   const add = ({ isChange, ...one }: OpenEffect, outcome: EarlierEffect["outcome"]) => {
     effects.push({ ...one, outcome });
     if (isChange) changes.push({ ...one, outcome, isUngated: false });
@@ -79,6 +84,8 @@ export function earlierWork(entries: Iterable<Entry>, updates: Iterable<SessionU
       const known = open.get(String(verdict));
       open.delete(String(verdict));
       if (known && (outcome === "completed" || outcome === "unknown")) add(known, outcome);
+      else if (known?.isChange && outcome === "failed")
+        changes.push({ tool: known.tool, effects: known.effects, outcome, isUngated: false });
     } else if (quality === "policy_verdict" && event_type === "post_action") {
       const { isChange, ...seen } = openEffect(target, facts);
       if (isChange) changes.push({ ...seen, outcome: "completed", isUngated: true });

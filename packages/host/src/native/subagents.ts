@@ -152,7 +152,11 @@ export class Subagents {
 
   async #changesBelow(hub: Hub, record: SessionRecord): Promise<readonly EarlierChange[]> {
     const { id: parent, tenant } = record;
-    const changes = [...(await this.#recorded(hub, record)).work.changes];
+    const { work } = await this.#recorded(hub, record);
+    // What failed, another attempt may do again.
+    const changes = work.changes.flatMap(({ outcome, ...one }) =>
+      outcome === "failed" ? [] : [{ ...one, outcome }],
+    );
     const children = paged((last: SessionRecord | undefined) =>
       hub.sessions.stored({ tenant, parent, limit: PAGE, after: last?.id }),
     );

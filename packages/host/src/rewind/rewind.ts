@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type JsonObject, updateIn } from "@reins/acp";
+import type { JsonObject } from "@reins/acp";
 import type { ConversationRewind, ConversationTurn } from "@reins/agent";
 import { errorMessage } from "@reins/kit";
 import type { CallerAccess, CallerAction, FileCaller } from "../files/caller-access.ts";
@@ -7,11 +7,11 @@ import { FileFault } from "../files/file-fault.ts";
 import type { TenantRoom } from "../files/tenant-room.ts";
 import { NATIVE_AGENT } from "../graph/run-place.ts";
 import type { Hub } from "../hub/hub.ts";
-import { eventsAfter } from "../hub/interruption.ts";
 import { agentOf } from "../hub/resume.ts";
-import { isElsewhere, type Session, UPDATE } from "../sessions/session.ts";
+import { isElsewhere, type Session } from "../sessions/session.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { FileSnapshots, PlannedRestore, SnapshotPlace, SnapshotTurnInfo } from "./file-snapshots.ts";
+import { effectsSince, type LastingEffect } from "./lasting-effects.ts";
 import {
   byOrder,
   decideRestores,
@@ -29,6 +29,8 @@ export interface RewindsOptions {
   readonly hub: () => Promise<Hub>;
   /** Whether the agent of a session has declared graphs: Reins then holds what its model is shown elsewhere. */
   readonly declares: (record: SessionRecord) => Promise<boolean>;
+  /** Whether an action graph of a session is under way. */
+  readonly actsIn: (record: SessionRecord) => boolean;
 }
 
 /** A turn that a session can go back to before, or an earlier rewind, which is undone so. */
@@ -79,13 +81,11 @@ export interface RewindOutcome {
   readonly rewind: string | undefined;
   readonly files: readonly RewoundFile[];
   readonly conversation: { readonly state: "rewound" | "pending" | "kept"; readonly reason?: string };
-  /** Commands that were run since: what they changed is not undone. */
-  readonly commands: readonly string[];
+  /** What was done since and is not undone, by the ledger, with what sub-agents did. */
+  readonly effects: readonly LastingEffect[];
+  /** Whether there is more of that than is listed. */
+  readonly isCut: boolean;
 }
-
-const MOST_COMMANDS = 100;
-const MOST_EVENTS = 50_000;
-const REWIND = "session/rewind";
 
 /** Takes sessions back to before a turn: their files, and the conversation where Reins holds it. */
 export class Rewinds {
@@ -115,11 +115,12 @@ export class Rewinds {
         "not_implemented",
         "the agent of this session runs in a terminal, and writes by itself",
       );
-    if (await this.#options.declares(record)) throw new FileFault("not_implemented", DECLARES);
     const { actions, unprompted } = session.agent?.governor.session(session.id) ?? {};
     const isActing = session.queue.isBusy || session.phase === "running" || unprompted !== undefined;
     if (isActing || (actions?.count ?? 0) > 0)
       throw new FileFault("conflict", "a turn is under way in this session: cancel it, or wait for its end");
+    if (this.#options.actsIn(record))
+      throw new FileFault("conflict", "an action graph of this session is under way: cancel it, or wait");
     return session.queue.run(() => this.#rewind(caller, session, request), caller.signal);
   }
 
@@ -128,14 +129,16 @@ export class Rewinds {
     const { record } = session;
     const place = placeOf(record);
     const { turns, conversation: holds, forgotten } = await this.#timeline(record);
+    const notHeld = holds ? undefined : (await this.#options.declares(record)) ? DECLARES : NOT_HELD;
     const index = turns.findIndex(({ id }) => id === request.turn);
     const target = turns[index];
     if (!target) throw new FileFault("not_found", `there is no turn ${request.turn} in this session`);
-    if (request.conversation && !holds) throw new FileFault("not_implemented", NOT_HELD);
+    if (request.conversation && notHeld !== undefined) throw new FileFault("not_implemented", notHeld);
     if (request.files && forgotten !== undefined && index <= turns.findIndex(({ id }) => id === forgotten))
       throw new FileFault("conflict", `the files of turn ${target.id} are not kept any more`);
     const since = new Set(turns.slice(index).map(({ id }) => id));
-    const planned = request.files ? await snapshots.plan(place, since) : [];
+    const kept = await snapshots.plan(place, since);
+    const planned = request.files ? kept : [];
     const wantsConversation = request.conversation ?? holds;
     const report: RewindOutcome = {
       turn: target.id,
@@ -144,15 +147,18 @@ export class Rewinds {
       files: planned.map((one) => shownFile(one, request.force)),
       conversation: wantsConversation
         ? { state: "pending" }
-        : { state: "kept", ...(!holds && { reason: NOT_HELD }) },
-      commands: await commandsSince(session, Date.parse(target.at)),
+        : { state: "kept", ...(notHeld !== undefined && { reason: notHeld }) },
+      ...(await effectsSince(session.hub, record, {
+        at: target.at,
+        kept: new Set(kept.map(({ path }) => path)),
+      })),
     };
     const isHindered = planned.some(({ state }) => state === "conflict" || state === "lost");
     if (request.dryRun || (isHindered && !request.force)) return report;
     const inSession = { ...caller, session: record.id };
     const action: CallerAction = {
       ...{ caller: inSession, place: await this.#options.access.placeOf(inSession), kind: "setting" },
-      tool: REWIND,
+      tool: "session/rewind",
       arguments: {
         session: record.id,
         turn: target.id,
@@ -238,7 +244,7 @@ interface Wanted {
 const NOT_HELD =
   "its agent holds the conversation itself, and cannot go back; begin another session to go on without these turns";
 const DECLARES =
-  "this session declares action graphs: what these changed is not kept, and the model would go on seeing what came of them";
+  "this session declares action graphs, and its model goes on seeing what came of them; begin another session to go on without these turns";
 const NO_SUCH_TURN = "the conversation has no such turn";
 const NOT_WHOLE = "not all files could be restored";
 
@@ -308,24 +314,6 @@ async function rewindConversation(
 ): Promise<boolean> {
   const agent = await agentOf(session, { signal });
   return (await agent.rewind?.(session.record.agent_session_id, rewind)) ?? false;
-}
-
-/** The titles of the commands that were run in a session since a time, in milliseconds since 1970. */
-async function commandsSince(session: Session, since: number): Promise<readonly string[]> {
-  const { log } = session.hub;
-  await log.written();
-  const commands = new Map<string, string>();
-  let events = 0;
-  for await (const { at, message } of eventsAfter(log, session.record.tenant, session.id)) {
-    events += 1;
-    if (events > MOST_EVENTS || commands.size === MOST_COMMANDS) break;
-    if (at < since || message.method !== UPDATE) continue;
-    const { update } = updateIn(message.params);
-    const { sessionUpdate, kind, title, toolCallId } = update;
-    if (sessionUpdate !== "tool_call" || kind !== "execute" || typeof title !== "string") continue;
-    commands.set(String(toolCallId), title);
-  }
-  return [...commands.values()];
 }
 
 /** What the clients of a session see of a rewind. */

@@ -198,11 +198,15 @@ function shownConnection(
 }
 
 /** Maps what became of a rewind to the API. */
-function shownReport({ files, conversation, commands, ...report }: RewindOutcome): RewindReport {
+function shownReport({ files, conversation, effects, isCut, ...report }: RewindOutcome): RewindReport {
   return {
     ...report,
     files: files.map((file) => ({ ...file })),
     conversation: { ...conversation },
-    commands: [...commands],
+    effects: effects.map(({ isUngated: ungated, runs, writes, hosts, ...effect }) => ({
+      ...effect,
+      ...{ ungated, runs: [...runs], writes: [...writes], hosts: [...hosts] },
+    })),
+    effects_cut: isCut,
   };
 }

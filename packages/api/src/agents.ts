@@ -220,6 +220,20 @@ export const AgentInstallProgress = named(
 );
 export type AgentInstallProgress = z.infer<typeof AgentInstallProgress>;
 
+/** The progress of a removal. The last event is `removed` or `failed`. */
+export const AgentRemoveProgress = named(
+  "AgentRemoveProgress",
+  z.discriminatedUnion("phase", [
+    z.looseObject({ phase: z.literal("asked"), approval: z.string().describe("the approval it waits for") }),
+    z.looseObject({
+      phase: z.literal("removed"),
+      removed: z.boolean().describe("whether anything was installed"),
+    }),
+    z.looseObject({ phase: z.literal("failed"), code: z.string(), message: z.string() }),
+  ]),
+);
+export type AgentRemoveProgress = z.infer<typeof AgentRemoveProgress>;
+
 /** An install as one answer. */
 const AgentInstallAnswer = named(
   "AgentInstallAnswer",
@@ -303,6 +317,18 @@ export const agentsOperations = {
     events: "progress",
     json: AgentInstallAnswer,
     problems: ["not_found", "conflict", "forbidden", "not_acceptable", "bad_gateway", "unavailable"],
+  }),
+  removeInstall: operation({
+    id: "remove_install",
+    method: "DELETE",
+    path: "/v1/agents/{agent}/install",
+    summary:
+      "Removes every installed version of an agent, after a verdict, and reports when that is done. Requires an admin of the default tenant.",
+    audience: "server",
+    params,
+    answer: AgentRemoveProgress,
+    events: "progress",
+    problems: ["not_found", "unavailable"],
   }),
   verifyAgent: operation({
     id: "verify_agent",

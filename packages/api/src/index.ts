@@ -29,6 +29,7 @@ export {
   AgentList,
   AgentProcess,
   AgentProcessList,
+  AgentRemoveProgress,
   AgentVerification,
   AgentVerifyProgress,
   agentsOperations,

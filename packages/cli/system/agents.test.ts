@@ -262,13 +262,14 @@ describe("agents of the registry", () => {
 
 describe("what a terminal installs", () => {
   const CLOSED = `tool_rules:
-  - { name: no_installs, condition: { tool_name_matches: [agents/install] }, verdict: blocked, reason: installs are closed }
+  - { name: no_installs, condition: { tool_name_matches: [agents/install, agents/remove] }, verdict: blocked, reason: installs are closed }
 `;
   const records = async (home: OperatedHome) => {
     const lines = (await home.done("ledger", "export")).trim().split("\n");
     const entries = lines.map((line) => Object(JSON.parse(line)).entry ?? JSON.parse(line));
     return entries.filter(
-      (entry) => entry.quality !== "policy_change" && JSON.stringify(entry).includes("agents/install"),
+      (entry) =>
+        entry.quality !== "policy_change" && /agents\/(?:install|remove)/.test(JSON.stringify(entry)),
     );
   };
   const published = async () => {
@@ -291,14 +292,23 @@ describe("what a terminal installs", () => {
     expect((await reins("agents", "install", "packaged", "--no-verify")).code).toBe(0);
     expect(await records(home)).toHaveLength(2);
     await home.done("agents", "remove", "packaged");
+    const [, , removal, removed] = await records(home);
+    expect([removal, removed]).toMatchObject([
+      { quality: "policy_verdict", target: "agents/remove", payload: { rule: "operators_install_agents" } },
+      { quality: "tool_result", tags: ["completed"], payload: { verdict: removal.cid } },
+    ]);
     await reins("run", "hello", "--agent", "packaged", "--cwd", home.workspace);
-    expect(await records(home)).toHaveLength(4);
+    expect(await records(home)).toHaveLength(6);
     await home.done("agents", "add", "mine", "--", process.execPath, TOY);
-    const [, , , , added] = await records(home);
-    expect(JSON.stringify(added)).toContain(TOY);
+    await home.done("agents", "remove", "mine");
+    const [added, , dropped] = (await records(home)).slice(6);
+    expect([JSON.stringify(added), JSON.stringify(dropped)]).toEqual([
+      expect.stringContaining(TOY),
+      expect.stringContaining("agents/remove"),
+    ]);
   });
 
-  it("is not fetched, installed or added where a rule forbids it, with and without a running Reins", async () => {
+  it("is not fetched, installed, added or removed where a rule forbids it, with and without a running Reins", async () => {
     const { registry, home, reins } = await published();
     mkdirSync(home.path, { recursive: true });
     writeFileSync(join(home.path, "constitution.yaml"), CLOSED);
@@ -310,22 +320,31 @@ describe("what a terminal installs", () => {
     await refused("agents", "install", "packaged");
     await refused("run", "hello", "--agent", "packaged", "--cwd", home.workspace);
     await refused("agents", "add", "mine", "--", process.execPath, TOY);
+    await refused("agents", "remove", "packaged");
     const up = await home.up();
     await refused("agents", "install", "packaged");
+    await refused("agents", "remove", "packaged");
     expect((await reins("agents", "add", "mine", "--", process.execPath, TOY)).code).toBe(4);
     await home.stop(up);
     expect(registry.requests).toEqual([]);
     expect(readFileSync(join(home.path, "agents.yaml"), "utf8")).toBe(file);
-    expect((await records(home)).map(({ quality }) => quality)).toEqual(Array(4).fill("policy_verdict"));
+    expect((await records(home)).map(({ quality }) => quality)).toEqual(Array(6).fill("policy_verdict"));
   });
 
-  it("is installed by the Reins that runs on the home, with its progress in the terminal", async () => {
+  it("is installed and removed by the Reins that runs on the home, with its progress in the terminal", async () => {
     const { registry, home } = await published();
     const up = await home.up(registry.environment);
     const { code, stderr } = await home.run("agents", "install", "packaged", "--no-verify");
     expect([code, stderr]).toEqual([0, expect.stringContaining("The toy: 1 of 1 packages")]);
+    expect(JSON.parse(await home.done("agents", "remove", "packaged", "--json")).removed).toBe(true);
+    expect(existsSync(join(home.path, "agents", "packaged"))).toBe(false);
     await home.stop(up);
-    expect((await records(home)).map(({ quality }) => quality)).toEqual(["policy_verdict", "tool_result"]);
+    const kept = (await records(home)).map(({ quality, target }) => [quality, target]);
+    expect(kept).toEqual(
+      ["agents/install", "agents/remove"].flatMap((tool) =>
+        ["policy_verdict", "tool_result"].map((quality) => [quality, tool]),
+      ),
+    );
   });
 });
 

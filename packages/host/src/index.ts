@@ -3,7 +3,13 @@ export { notApplied } from "@reins/bridge";
 export { logInToServer, loginAddress, loginHeader } from "@reins/mcp";
 export { type Killed, KillOrder, KillReport, memoryOf } from "@reins/runner";
 export type { CommandService } from "./commands/command-service.ts";
-export { type CallerChange, type GovernedInstall, governCaller } from "./control/caller-scope.ts";
+export {
+  agentInstall,
+  agentRemoval,
+  type CallerChange,
+  type GovernedInstall,
+  governCaller,
+} from "./control/caller-scope.ts";
 export { isPreparationRecord } from "./control/control-point.ts";
 export type { Door } from "./control/doors.ts";
 export { OPERATION_DOORS } from "./control/operation-doors.ts";

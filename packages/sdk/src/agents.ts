@@ -3,6 +3,7 @@ import type {
   AgentDetail,
   AgentInstallProgress,
   AgentProcess,
+  AgentRemoveProgress,
   AgentVerifyProgress,
   agentsOperations,
 } from "@reins/api";
@@ -42,6 +43,12 @@ export class AgentsClient {
     yield* whole(this.#http.progress(installAgent, { params: { agent }, body, signal }));
   }
 
+  /** Removes every installed version of an agent and yields the progress; the last is `removed` or `failed`. */
+  async *remove(agent: string, { signal }: Abortable = {}): AsyncGenerator<AgentRemoveProgress> {
+    const { removeInstall } = await load();
+    yield* whole(this.#http.progress(removeInstall, { params: { agent }, signal }));
+  }
+
   /** Proves whether an installed agent always asks, and yields the progress; the last is `verified` or `failed`. */
   async *verify(agent: string, { signal }: Abortable = {}): AsyncGenerator<AgentVerifyProgress> {
     const { verifyAgent } = await load();
@@ -54,7 +61,7 @@ export class AgentsClient {
   }
 }
 
-const LAST: ReadonlySet<string> = new Set(["installed", "verified", "failed"]);
+const LAST: ReadonlySet<string> = new Set(["installed", "removed", "verified", "failed"]);
 
 /** Rejects where the server ends the progress before its last event. */
 async function* whole<Progress extends { readonly phase: string }>(

@@ -84,6 +84,7 @@ const REQUESTS: Readonly<Record<string, () => Promise<OperationRequest>>> = {
     return { ...request, body: { ...Object(body), dry_run: false } };
   },
   install_agent: async () => ({ path: "/v1/agents/pi/install" }),
+  remove_install: async () => ({ path: "/v1/agents/pi/install" }),
   set_command_limits: async () => ({
     path: "/v1/processes/config",
     body: Object((await served.ask("GET", "/v1/processes/config")).body),

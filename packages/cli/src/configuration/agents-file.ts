@@ -98,10 +98,14 @@ export async function addCommand(
   );
 }
 
+/** Whether an agent was added by its command. */
+export async function isAdded(home: string, id: string): Promise<boolean> {
+  return Object.hasOwn((await readAgentsFile(home)).commands, id);
+}
+
 /** Removes an agent that was added by its command; returns whether there was one. */
 export async function removeCommand(home: string, id: string): Promise<boolean> {
-  const { commands } = await readAgentsFile(home);
-  if (!Object.hasOwn(commands, id)) return false;
+  if (!(await isAdded(home, id))) return false;
   await changeFile(home, (document) => void document.deleteIn(["commands", id]));
   return true;
 }

@@ -7,7 +7,7 @@ import {
   type PlannedInstall,
 } from "@reins/agents";
 import { agentsOperations } from "@reins/api";
-import { type GovernedInstall, REFUSED } from "@reins/host";
+import { agentInstall, agentRemoval, type CallerChange, REFUSED } from "@reins/host";
 import { ApiClient } from "../client/api-client.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { operatorSocketIn } from "../home.ts";
@@ -39,7 +39,8 @@ export async function installGoverned(
   options: InstallOptions,
 ): Promise<Installed> {
   return installDecided(installer, agent, options, async (planned, run) => {
-    if (!(await isServed(operatorSocketIn(home)))) return governHere(home, planned, run, options.signal);
+    if (!(await isServed(operatorSocketIn(home))))
+      return governHere(home, agentInstall(planned), run, options.signal);
     await installByServer(home, agent, options);
     const installed = await installer.installed(agent);
     if (installed) return installed;
@@ -47,10 +48,10 @@ export async function installGoverned(
   });
 }
 
-/** Does what an install of a program that is there already does, after a verdict. Needs that no Reins runs on the home. */
-export async function addGoverned<Value>(
+/** Changes what agents.yaml adds, after a verdict. Needs that no Reins runs on the home. */
+export async function changeAdded<Value>(
   home: string,
-  added: GovernedInstall,
+  change: CallerChange,
   run: () => Promise<Value>,
 ): Promise<Value> {
   if (await isServed(operatorSocketIn(home)))
@@ -58,12 +59,30 @@ export async function addGoverned<Value>(
       next: "Stop it, run the same command again, then start it.",
       exitCode: EXIT.taken,
     });
-  return governHere(home, added, run);
+  return governHere(home, change, run);
+}
+
+/** Removes an agent's installs for a terminal, after a verdict; returns whether there were any. */
+export async function removeGoverned(
+  home: string,
+  { installer }: Pick<HomeAgents, "installer">,
+  agent: string,
+): Promise<boolean> {
+  if (!(await isServed(operatorSocketIn(home))))
+    return governHere(home, agentRemoval(agent), () => installer.remove(agent));
+  const { removeInstall } = agentsOperations;
+  const events = ApiClient.over(operatorSocketIn(home)).progress(removeInstall, { params: { agent } });
+  for await (const event of events) {
+    if (event.phase === "removed") return event.removed;
+    if (event.phase === "failed") throw failure(event.code, event.message);
+    noticeAsked(event.approval);
+  }
+  throw new AgentError("cancelled", `The removal of ${agent} goes on in the Reins that runs on the home.`);
 }
 
 async function governHere<Value>(
   home: string,
-  install: GovernedInstall,
+  change: CallerChange,
   run: () => Promise<Value>,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<Value> {
@@ -72,14 +91,14 @@ async function governHere<Value>(
   const { hosting, harness, close } = await openHeldHome(home, log);
   try {
     const waiting = { signal, onAsk: noticeAsked };
-    return await hosting.governInstall(harness.identity.local(), install, run, waiting);
+    return await hosting.governChange(harness.identity.local(), change, run, waiting);
   } finally {
     await close();
   }
 }
 
 function noticeAsked(approval: string): void {
-  noticeOnStderr(false)(`the install waits for an approval: reins approvals show ${approval}`);
+  noticeOnStderr(false)(`this waits for an approval: reins approvals show ${approval}`);
 }
 
 async function installByServer(home: string, agent: string, options: InstallOptions): Promise<void> {

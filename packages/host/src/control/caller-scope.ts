@@ -65,9 +65,6 @@ export async function governCaller<Value>(
   return perform(scope, { tool, entry: enforced.verdict.entry }, run);
 }
 
-/** The name under which rules and records know the install of an agent. */
-const INSTALL = "agents/install";
-
 /** An install as rules and records see it. */
 export interface GovernedInstall {
   readonly agent: string;
@@ -85,14 +82,9 @@ export interface GovernedInstall {
   readonly command?: readonly string[] | undefined;
 }
 
-/** Has an install decided before anything is fetched, and records how it ended. Throws if it is not allowed. */
-export function governInstall<Value>(
-  parts: CallerParts,
-  principal: Principal,
-  { agent, version, agentVersion, source, url, sha256, command }: GovernedInstall,
-  run: () => Promise<Value>,
-  waiting?: Waiting,
-): Promise<Value> {
+/** The install of an agent as a change, which is decided before anything is fetched. */
+export function agentInstall(install: GovernedInstall): CallerChange {
+  const { agent, version, agentVersion, source, url, sha256, command } = install;
   const given = {
     agent,
     ...(version !== undefined && { version }),
@@ -102,6 +94,10 @@ export function governInstall<Value>(
     ...(sha256 !== undefined && { sha256 }),
     ...(command !== undefined && { command }),
   };
-  const change = { tool: INSTALL, arguments: given, title: `the install of ${agent}` };
-  return governCaller(parts, principal, change, run, waiting);
+  return { tool: "agents/install", arguments: given, title: `the install of ${agent}` };
+}
+
+/** The removal of an agent's installs as a change. */
+export function agentRemoval(agent: string): CallerChange {
+  return { tool: "agents/remove", arguments: { agent }, title: `the removal of ${agent}` };
 }

@@ -134,6 +134,7 @@ export const OPERATION_DOORS = {
   list_agents: OWN_RECORDS,
   get_agent: OWN_RECORDS,
   install_agent: reached("setting", "agents/install"),
+  remove_install: reached("setting", "agents/remove"),
   verify_agent: { none: "runs an installed agent in temporary folders, with a scripted model" },
   list_agent_processes: OWN_RECORDS,
   restart_agent_process: SESSION_ENDS,

@@ -6,7 +6,12 @@ import { Owner, ProcessRegistry } from "@reins/runner";
 import { StoreError } from "@reins/store";
 import type { Harness, Principal } from "@reins/supervisor";
 import { CommandService } from "../commands/command-service.ts";
-import { type GovernedInstall, governInstall } from "../control/caller-scope.ts";
+import {
+  agentInstall,
+  type CallerChange,
+  type GovernedInstall,
+  governCaller,
+} from "../control/caller-scope.ts";
 import type { Waiting } from "../control/enforce.ts";
 import { CallerAccess } from "../files/caller-access.ts";
 import { FileService } from "../files/file-service.ts";
@@ -108,10 +113,10 @@ export class Hosting {
   readonly rewinds: Rewinds;
   /** The MCP servers that users stored for folders. */
   readonly folderServers: FolderServers;
-  /** Has the install of an agent for a principal decided, and runs it. */
-  readonly governInstall: <Value>(
+  /** Has a change of a principal decided, such as the install of an agent, and makes it. */
+  readonly governChange: <Value>(
     principal: Principal,
-    install: GovernedInstall,
+    change: CallerChange,
     run: () => Promise<Value>,
     waiting?: Waiting,
   ) => Promise<Value>;
@@ -139,7 +144,7 @@ export class Hosting {
       | "files"
       | "rewinds"
       | "folderServers"
-      | "governInstall"
+      | "governChange"
       | "commands"
       | "redact"
       | "register"
@@ -159,7 +164,7 @@ export class Hosting {
     this.files = parts.files;
     this.rewinds = parts.rewinds;
     this.folderServers = parts.folderServers;
-    this.governInstall = parts.governInstall;
+    this.governChange = parts.governChange;
     this.commands = parts.commands;
     this.redact = parts.redact;
     this.register = parts.register;
@@ -234,8 +239,8 @@ export class Hosting {
         actsIn: ({ tenant, id }) => runs.isBusy(tenant, id),
       });
       const folderServers = await FolderServers.open(harness.home);
-      const governed: Hosting["governInstall"] = (principal, install, run, waiting) =>
-        governInstall({ harness, onError }, principal, install, run, waiting);
+      const governChange: Hosting["governChange"] = (principal, change, run, waiting) =>
+        governCaller({ harness, onError }, principal, change, run, waiting);
       const commands = new CommandService({
         ...{ access, owner, register, onError, quotas, room, sandbox: options.sandbox },
         environment: async () => (await import("@reins/agent")).commandEnvironment(options.environment),
@@ -247,7 +252,7 @@ export class Hosting {
       const host: AgentHost = new AgentHost({
         ...options,
         install: (entry, principal) =>
-          options.install(entry, (planned, run) => governed(principal, planned, run)),
+          options.install(entry, (planned, run) => governChange(principal, agentInstall(planned), run)),
         protocol,
         ...{ catalogue, owner, gateway, pins, userHome, offers, register, skills, snapshots },
         folders,
@@ -308,7 +313,7 @@ export class Hosting {
           redact,
           register,
           kills,
-          governInstall: governed,
+          governChange,
         },
         gateway,
         options.models,

@@ -9,11 +9,19 @@ import type {
 } from "@reins/agents";
 import {
   type AgentInstallProgress,
+  type AgentRemoveProgress,
   type AgentVerifyProgress,
   agentsOperations,
   type ProblemCode,
 } from "@reins/api";
-import { type AgentMethods, type Hosting, verifyAgent as proveAgent, REFUSED } from "@reins/host";
+import {
+  type AgentMethods,
+  agentInstall,
+  agentRemoval,
+  type Hosting,
+  verifyAgent as proveAgent,
+  REFUSED,
+} from "@reins/host";
 import { errorMessage, SingleFlight, type SseWriter, sseText } from "@reins/kit";
 import { actorOf, type Harness, isAdmin, isOperator } from "@reins/supervisor";
 import { z } from "zod";
@@ -24,17 +32,20 @@ import {
   type AgentRegistry,
   type AgentSurroundings,
   agentDetails,
+  entryIn,
   installAnswer,
   installOf,
   probedAgent,
   registryOf,
   shownAgent,
   shownProcesses,
+  toldBy,
   verificationOf,
 } from "./shown-agent.ts";
 
-const { listAgents, getAgent, installAgent, verifyAgent, listAgentProcesses, restartAgentProcess } =
+const { listAgents, getAgent, installAgent, removeInstall, verifyAgent, ...agentProcesses } =
   agentsOperations;
+const { listAgentProcesses, restartAgentProcess } = agentProcesses;
 
 export interface AgentsRoutesOptions {
   readonly hosting: () => Promise<Hosting>;
@@ -49,6 +60,7 @@ export class AgentsRoutes implements Routes {
   readonly name = "agents";
   readonly #options: AgentsRoutesOptions;
   readonly #installs = new SingleFlight<AgentInstallProgress | Failed>();
+  readonly #removals = new SingleFlight<AgentRemoveProgress | Failed>();
   readonly #verifications = new SingleFlight<AgentVerifyProgress | Failed>();
   readonly #closing = new AbortController();
 
@@ -64,6 +76,7 @@ export class AgentsRoutes implements Routes {
       (call, open) => this.#install(call, open),
       (call) => this.#installWhole(call),
     );
+    router.stream(removeInstall, (call, open) => this.#remove(call, open));
     router.stream(verifyAgent, (call, open) => this.#verify(call, open));
     router.handle(listAgentProcesses, async (call) => ({
       processes: await shownProcesses(await this.#hosting(), call),
@@ -194,7 +207,7 @@ export class AgentsRoutes implements Routes {
     // A question stays open when its client has gone: others may answer it, and the install goes on.
     const { signal } = new AbortController();
     const govern: Installation["govern"] = (run, onAsk) =>
-      planned ? hosting.governInstall(principal, planned, run, { signal, onAsk }) : run();
+      planned ? hosting.governChange(principal, agentInstall(planned), run, { signal, onAsk }) : run();
     // One that asks for something else does not get what another asked for.
     const flight = `${agent} ${JSON.stringify([asked, planned])}`;
     return { registry, agent, flight, options: { ...asked, planned }, govern };
@@ -221,6 +234,19 @@ export class AgentsRoutes implements Routes {
       });
     const install = installOf(entry, installed);
     if (install) report({ phase: "installed", install });
+  }
+
+  async #remove({ params, principal }: AuthorizedCall<typeof removeInstall>, open: () => SseWriter) {
+    const registry = await this.#options.agents();
+    const { id } = entryIn(registry, params.agent);
+    const hosting = await this.#hosting();
+    const { signal } = this.#closing;
+    await this.#streamProgress(this.#removals, id, open, async (report) => {
+      const onAsk = (approval: string) => report({ phase: "asked", approval });
+      const remove = () => registry.installer.remove(id);
+      const removed = await hosting.governChange(principal, agentRemoval(id), remove, { signal, onAsk });
+      report({ phase: "removed", removed });
+    });
   }
 
   async #verify(call: AuthorizedCall<typeof verifyAgent>, open: () => SseWriter): Promise<void> {
@@ -370,21 +396,3 @@ const INSTALL_PROBLEMS: Readonly<Record<string, ProblemCode>> = {
   invalid_version: "invalid",
   unknown_agent: "not_found",
 };
-
-function entryIn({ catalogue }: AgentRegistry, id: string): AgentEntry {
-  const entry = catalogue.entries.find((one) => one.id === id);
-  if (entry) return entry;
-  throw new HttpProblem("not_found", `there is no agent "${id}"`);
-}
-
-/** What a running agent has reported about itself. */
-async function toldBy({ hub }: Hosting, { principal }: Caller, { id }: AgentEntry) {
-  const running = (await hub.running()).find(({ entry }) => entry.id === id);
-  const { modes, models, configOptions } = await hub.settingsOfAgent(principal, id);
-  return {
-    capabilities: running?.initialized ?? null,
-    ...(modes !== undefined && { modes }),
-    ...(models !== undefined && { models }),
-    ...(configOptions !== undefined && { config_options: configOptions }),
-  };
-}

@@ -20,6 +20,7 @@ import {
 import { type Hosting, memoryOf } from "@reins/host";
 import { isAdmin, isOperator } from "@reins/supervisor";
 import { z } from "zod";
+import { HttpProblem } from "../problems.ts";
 import type { AuthorizedCall, ResponseBody, Wire } from "../routes/router.ts";
 
 /** The agents of a home: catalogue, installs and verifications. */
@@ -32,6 +33,13 @@ export interface AgentRegistry {
   readonly added: readonly unknown[];
   /** Whether an agent runs in the sandbox. */
   isConfined(agent: string): boolean;
+}
+
+/** The catalogue's entry of an agent. */
+export function entryIn({ catalogue }: AgentRegistry, id: string): AgentEntry {
+  const entry = catalogue.entries.find((one) => one.id === id);
+  if (entry) return entry;
+  throw new HttpProblem("not_found", `there is no agent "${id}"`);
 }
 
 export interface AgentSurroundings {
@@ -78,6 +86,22 @@ export async function shownAgent(
 }
 
 const Added = z.looseObject({ id: z.string() });
+
+/** What a running agent has reported about itself. */
+export async function toldBy(
+  { hub }: Hosting,
+  { principal }: Pick<AuthorizedCall, "principal">,
+  { id }: AgentEntry,
+) {
+  const running = (await hub.running()).find(({ entry }) => entry.id === id);
+  const { modes, models, configOptions } = await hub.settingsOfAgent(principal, id);
+  return {
+    capabilities: running?.initialized ?? null,
+    ...(modes !== undefined && { modes }),
+    ...(models !== undefined && { models }),
+    ...(configOptions !== undefined && { config_options: configOptions }),
+  };
+}
 
 /** The cached probe of an installed agent. */
 export async function probedAgent(

@@ -8,13 +8,19 @@ import {
   type Probed,
   probeAgent,
 } from "@reins/agents";
+import { agentInstall, agentRemoval } from "@reins/host";
 import { Redactor } from "@reins/supervisor";
 import { command, group } from "../../command.ts";
-import { addCommand, programPath, removeCommand as removeAdded } from "../../configuration/agents-file.ts";
+import {
+  addCommand,
+  isAdded,
+  programPath,
+  removeCommand as removeAdded,
+} from "../../configuration/agents-file.ts";
 import { CliError, EXIT } from "../../errors.ts";
 import { openHome } from "../../home.ts";
 import { agentError } from "../../hosting/agent-error.ts";
-import { addGoverned, installGoverned } from "../../hosting/governed-install.ts";
+import { changeAdded, installGoverned, removeGoverned } from "../../hosting/governed-install.ts";
 import {
   AGENT,
   AGENT_CODES,
@@ -226,13 +232,22 @@ const removeCommand = command({
   description:
     "Removes what was installed of an agent, with what was verified of it, and what reins agents add added.",
   inputs: { agent: AGENT, ...AGENT_FLAGS },
-  note: "Sessions and credentials stay; they are not part of the install.",
+  note: `Sessions and credentials stay; they are not part of the install. Rules decide on
+it as agents/remove. What reins agents add added is removed while no Reins runs.`,
   examples: ["reins agents remove codex"],
   codes: AGENT_CODES,
   async run({ agent, home }) {
     const { agents, entry } = await openAgent(home, agent);
-    const installed = await agents.installer.remove(agent);
-    const removed = (await removeAdded(home, agent)) || installed;
+    const removeBoth = async () => {
+      const installed = await agents.installer.remove(agent);
+      return (await removeAdded(home, agent)) || installed;
+    };
+    const removing = (await isAdded(home, agent))
+      ? changeAdded(home, agentRemoval(agent), removeBoth)
+      : removeGoverned(home, agents, agent);
+    const removed = await removing.catch((error: unknown) => {
+      throw agentError(error, agent, entry);
+    });
     const text = removed
       ? `removed  ${entry.name}\n`
       : `${entry.name} was not installed; nothing was removed\n`;
@@ -277,11 +292,12 @@ agents/install. A running Reins reads the file only when it starts: stop it firs
         next: "Name it by its path, or put it on PATH.",
       });
     const command = [file, ...args];
-    await addGoverned(home, { agent: name, source: "command", command }, () =>
-      addCommand(home, name, { command, modelApi }),
-    ).catch((error: unknown) => {
-      throw agentError(error, name);
-    });
+    const change = agentInstall({ agent: name, source: "command", command });
+    await changeAdded(home, change, () => addCommand(home, name, { command, modelApi })).catch(
+      (error: unknown) => {
+        throw agentError(error, name);
+      },
+    );
     const then = modelApi
       ? `To verify that it asks for permission: reins agents verify ${name}\n`
       : "Its actions are observed only; with --model-api it can be verified.\n";

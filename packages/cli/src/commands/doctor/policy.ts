@@ -59,6 +59,7 @@ export const SHIPPED_RULES: readonly string[] = [
   "a26e561333b3fc54918889c8b75804747955a2c6d890f8c6b385a9b5da66c4d4",
   "6b4645e5204daf2a3ccd6c6735acb6980b3e4940ce1c52d6fbc015ab27e8263b",
   "b2c47799cfad2e36eb7692c30fc7ac4edf127995353e5317f621c67ca3ec2482",
+  "8927384cf914088b7fc3b015c2d00d7072cd0f9bcdcfed3d7bc47a9f2d676984",
 ];
 
 export function areEarlierRules(rules: string): boolean {

@@ -41,3 +41,9 @@ test("the programs of the documentation compile", { timeout: 120_000 }, async ()
   );
   expect(stdout).toBe("");
 });
+
+test("the changelog says each thing once: a merge keeps both forms of a line that two changes edit", async () => {
+  const lines = (await readFile(join(root, "CHANGELOG.md"), "utf8")).split("\n");
+  const starts = lines.filter((line) => line.startsWith("- ")).map((line) => line.slice(0, 60));
+  expect(starts.filter((start, index) => starts.indexOf(start) !== index)).toEqual([]);
+});

@@ -1,5 +1,7 @@
 import { homedir } from "node:os";
+import { join, resolve } from "node:path";
 import type { AgentEntry, InstalledAgent } from "@reins/agents";
+import { ProviderKeys } from "@reins/gateway";
 import type { InstallGovernor, WireTap } from "@reins/host";
 import { errorMessage, isLoopback } from "@reins/kit";
 import { SYSTEM } from "@reins/ledger";
@@ -15,16 +17,23 @@ import {
 } from "@reins/server";
 import { originOf } from "@reins/server/oidc";
 import type { Store, StoreLoss } from "@reins/store";
-import { type PolicyStatus, writeFirstFiles } from "@reins/supervisor";
-import { type Configuration, readConfiguration } from "../configuration/configuration.ts";
-import { telemetrySettings } from "../configuration/exports.ts";
+import { type PolicyStatus, Redactor, writeFirstFiles } from "@reins/supervisor";
+import { readAgentsFile } from "../configuration/agents-file.ts";
+import {
+  CONFIGURATION_FILE,
+  type Configuration,
+  readConfiguration,
+  readIfExists,
+  unusable,
+} from "../configuration/configuration.ts";
+import { headersIn, telemetrySettings } from "../configuration/exports.ts";
 import { durableEngine } from "../configuration/graphs.ts";
-import { homeRedactor } from "../configuration/home-redactor.ts";
 import { modelAccess } from "../configuration/model-access.ts";
 import { namedPolicyFiles, type PolicyFileFlags } from "../configuration/policy-files.ts";
+import { postgresOf } from "../home-database.ts";
 import { startAuditExports, startTelemetry } from "../hosting/audit-exports.ts";
 import { installDecided } from "../hosting/governed-install.ts";
-import { HomeAgents } from "../hosting/home-agents.ts";
+import { HomeAgents, loadCatalogue } from "../hosting/home-agents.ts";
 import { installOnFirstUse } from "../hosting/install-agent.ts";
 import { version } from "../installation.ts";
 import { damageError } from "../ledger/ledger-error.ts";
@@ -252,4 +261,42 @@ function logPolicy({ tenant, policy, waiting, fault }: PolicyStatus, log: Log): 
       "a changed constitution would allow more; it waits for an admin: reins policy accept",
     );
   if (fault !== undefined) log.error({ tenant }, fault);
+}
+
+interface SecretSources {
+  readonly home: string;
+  readonly environment: NodeJS.ProcessEnv;
+  readonly file: Pick<Configuration, "redact" | "webhooks"> &
+    Partial<Pick<Configuration, "audit" | "telemetry" | "graphs">>;
+}
+
+/**
+ * Redacts secrets of known formats, the credentials of agents, keys of providers, the secrets of webhooks, exports and
+ * telemetry, the password of the database, the token of Restate, and what `reins.yaml` names.
+ */
+export async function homeRedactor({ home, environment, file }: SecretSources): Promise<Redactor> {
+  const { redact, webhooks, audit = [], telemetry, graphs } = file;
+  const { credentialVariables } = loadCatalogue(home, await readAgentsFile(home));
+  const values = [
+    ...[...credentialVariables, ...redact.variables].flatMap((name) => environment[name] || []),
+    ...(await new ProviderKeys(home).secrets()),
+    ...webhooks.map(({ secret }) => secret),
+    ...[(await postgresOf(home, environment))?.password ?? []].flat(),
+    ...audit.flatMap(({ secret = [], headers }) => [secret, Object.values(headers)].flat()),
+    ...Object.values({ ...telemetry?.headers, ...headersIn(environment.OTEL_EXPORTER_OTLP_HEADERS) }),
+    ...[graphs?.restate.token ?? []].flat(),
+    ...(await Promise.all(redact.files.map((path) => linesOf(home, path)))).flat(),
+  ];
+  try {
+    return Redactor.create({ values, extra: redact.formats });
+  } catch (error) {
+    const why = errorMessage(error);
+    throw unusable(join(home, CONFIGURATION_FILE), `redact.formats: ${why}`, error);
+  }
+}
+
+async function linesOf(home: string, path: string): Promise<readonly string[]> {
+  const text = await readIfExists(resolve(home, path));
+  if (text === undefined) throw unusable(resolve(home, path), "it is to hold secrets, and does not exist");
+  return text.split(/\r?\n/).filter((line) => line !== "");
 }

@@ -65,6 +65,7 @@ describe("what a child did in an earlier process", () => {
       ["sent", "completed", false],
       ["seen", "completed", true],
       ["open", "unknown", false],
+      ["failed", "failed", false],
       ["last", "unknown", false],
     ]);
   });

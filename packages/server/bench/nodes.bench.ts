@@ -61,6 +61,8 @@ async function measured(
   );
   const looks = await perSecond(rounds * 4, () => store.query(ledgerTables, "progress", null));
   const owners = await perSecond(rounds, () => store.query(nodeTables, "owner", { tenant: "t1" }));
+  const last = { node: "own", claim: "", epoch: 1_000 + nodes };
+  const changes = await perSecond(rounds, () => store.query(nodeTables, "since", last));
   const lists = await perSecond(rounds, () => store.query(nodeTables, "list", null));
   const taken = await perSecond(rounds, (index) =>
     store.commit([change(nodeTables, "own", { tenant: `t${index}` })]),
@@ -70,6 +72,7 @@ async function measured(
     { what: "heartbeats", value: beats, unit: "a second", baseline },
     { what: "looks of sequencers", value: looks, unit: "a second" },
     { what: "looks for the owner of a tenant", value: owners, unit: "a second" },
+    { what: `looks at ${nodes} nodes`, value: changes, unit: "a second" },
     { what: `lists of ${nodes} nodes`, value: lists, unit: "a second" },
     { what: `takeovers of tenants among ${nodes} nodes`, value: taken, unit: "a second" },
   ];

@@ -1,4 +1,4 @@
-export { type KnownNode, type NodeState, nodeTables, type TenantOwner } from "./nodes.ts";
+export { type KnownNode, type NodeState, nodeTables, type Peer, type TenantOwner } from "./nodes.ts";
 export {
   isPostgresAddress,
   type PostgresAddress,

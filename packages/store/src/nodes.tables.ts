@@ -1,4 +1,4 @@
-import type { KnownNode, NodeState, TenantOwner } from "./nodes.ts";
+import type { KnownNode, NodeState, NodesSince, Peer, TenantOwner } from "./nodes.ts";
 import type { Database, OpenTables, TablesModule } from "./store.ts";
 
 interface NodeRow extends Pick<KnownNode, "id" | "epoch" | "claim" | "since" | "expires" | "tenants"> {
@@ -16,6 +16,10 @@ const LIST = `SELECT n.id, n.epoch, n.owner AS claim, n.labels, n.capacity, s.bo
     (SELECT count(*) FROM tenant_owners o WHERE o.node = n.id AND o.claim = n.owner) AS tenants
   FROM store_nodes n LEFT JOIN node_states s ON s.node = n.id AND s.claim = n.owner
   WHERE n.shared ORDER BY n.id`;
+
+const JOINED = `SELECT n.id AS node, n.epoch, n.owner AS claim, s.body
+  FROM store_nodes n LEFT JOIN node_states s ON s.node = n.id AND s.claim = n.owner
+  WHERE n.epoch > ? AND n.owner <> '' AND n.shared ORDER BY n.epoch`;
 
 /** A claim that was not ended counts, also when it has run out: the other nodes end it, and only then is it over. */
 const OWNER = `SELECT o.tenant, o.node, o.claim, s.body FROM tenant_owners o
@@ -36,7 +40,8 @@ const module: TablesModule = {
      CREATE TABLE tenant_owners (tenant TEXT PRIMARY KEY, node TEXT NOT NULL, claim TEXT NOT NULL) STRICT;
      CREATE INDEX tenant_owners_by_node ON tenant_owners (node, claim)`,
   ],
-  announces: true,
+  // What else changes here shows in the claims, at which each node looks, or by an owner that cannot be reached.
+  announces: ["disown"],
   open: (database) => (database.kind === "postgres" ? openShared(database) : ALONE),
 };
 
@@ -51,7 +56,12 @@ const ALONE: OpenTables = {
     drain: () => false,
     end: () => false,
   },
-  queries: { list: () => [], owner: () => undefined, owned: () => [] },
+  queries: {
+    list: () => [],
+    since: ({ epoch }: { epoch: number }) => ({ epoch, joined: [], ended: [], isDraining: false }),
+    owner: () => undefined,
+    owned: () => [],
+  },
 };
 
 function openShared(database: Database): OpenTables {
@@ -76,7 +86,25 @@ function openShared(database: Database): OpenTables {
   const owned = database.prepare<{ readonly tenant: string }>(
     "SELECT tenant FROM tenant_owners WHERE node = ? AND claim = ? ORDER BY tenant",
   );
+  const joined = database.prepare<Omit<Peer, "address"> & { readonly body: string | null }>(JOINED);
+  const ended = database.prepare<{ readonly id: string }>("SELECT id FROM store_nodes WHERE owner = ''");
+  const draining = database.prepare<{ readonly draining: number }>(
+    "SELECT draining FROM node_states WHERE node = ? AND claim = ?",
+  );
   const nodes = () => list.all().map(nodeIn);
+  const since = ({ node, claim, epoch }: { node: string; claim: string; epoch: number }): NodesSince => {
+    const rows = joined.all(epoch);
+    // One that has not told of itself yet is looked at again.
+    const first = rows.find(({ body }) => body === null);
+    return {
+      epoch: first ? first.epoch - 1 : (rows.at(-1)?.epoch ?? epoch),
+      joined: rows.flatMap(({ body, ...row }) =>
+        body === null ? [] : [{ ...row, address: JSON.parse(body).address }],
+      ),
+      ended: ended.all().map(({ id }) => id),
+      isDraining: draining.get(node, claim)?.draining === 1,
+    };
+  };
   const ownerOf = ({ tenant }: { tenant: string }): TenantOwner | undefined => {
     const row = owner.get(tenant);
     return row && { tenant, node: row.node, claim: row.claim, address: JSON.parse(row.body).address };
@@ -112,6 +140,7 @@ function openShared(database: Database): OpenTables {
     },
     queries: {
       list: nodes,
+      since,
       owner: ownerOf,
       owned: ({ node, claim }: { node: string; claim: string }) =>
         owned.all(node, claim).map(({ tenant }) => tenant),

@@ -40,6 +40,23 @@ export interface TenantOwner {
   readonly address: string;
 }
 
+/** A node that others reach. */
+export interface Peer extends Pick<TenantOwner, "node" | "claim" | "address"> {
+  readonly epoch: number;
+}
+
+/** What has changed among the nodes since one of them looked last. */
+export interface NodesSince {
+  /** Where the next look begins. */
+  readonly epoch: number;
+  /** Those that began since, or claimed the database again. */
+  readonly joined: readonly Peer[];
+  /** The names of all that are none any more. */
+  readonly ended: readonly string[];
+  /** Whether the one that looks is to drain. */
+  readonly isDraining: boolean;
+}
+
 type NodeChanges = {
   /** Tells the others of a node; gives whether it is to drain. What an earlier process of its name told is forgotten. */
   tell(args: { node: string; claim: string; state: Omit<NodeState, "isDraining"> }): boolean;
@@ -61,7 +78,10 @@ type NodeChanges = {
 };
 
 type NodeQueries = {
+  /** All nodes there ever were; for people, because it grows with the nodes. */
   list(args: null): KnownNode[];
+  /** What has changed since an epoch, for a node that looks again and again. */
+  since(args: { node: string; claim: string; epoch: number }): NodesSince;
   /** The owner of a tenant, if it has a live one; unlike `own` it locks nothing, and notifies no node. */
   owner(args: { tenant: string }): TenantOwner | undefined;
   /** The tenants of a node. */

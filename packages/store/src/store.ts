@@ -142,8 +142,8 @@ export type Migration = string | Readonly<Record<"sqlite" | "postgres", string>>
 export interface TablesModule {
   /** Each is run once, in order, and never changed afterwards. */
   readonly migrations: readonly Migration[];
-  /** Whether other processes are notified of each commit that changes these tables. Costly: for what is rare and urgent. */
-  readonly announces?: boolean;
+  /** The changes of which other processes are notified. Costly, because all of them are: for what is rare and urgent. */
+  readonly announces?: readonly string[];
   /** Prepares the operations on an open database. Run anew after anything that may have undone writes. */
   open(database: Database): OpenTables | Promise<OpenTables>;
 }

@@ -98,6 +98,24 @@ describe.skipIf(postgresFolder === undefined)("several nodes on one database", (
     expect(await ownerOf("third", ["claude"])).toBe("idle");
   });
 
+  it("are notified when a tenant is given up, and of no change of the others' sessions", async () => {
+    const address = server.address();
+    const [one, other] = await Promise.all([open(address, "one"), open(address, "other")]);
+    let notices = 0;
+    other.watch?.(nodeTables, () => {
+      notices += 1;
+    });
+    const claim = (await one.query(nodeTables, "list", null)).find(({ id }) => id === "one")?.claim ?? "";
+    for (const sessions of [1, 2, 3]) {
+      const state = { address: "one:1", version: "1", sessions, agents: [] };
+      await one.commit([change(nodeTables, "tell", { node: "one", claim, state })]);
+    }
+    await one.commit([change(nodeTables, "own", { tenant: "acme" })]);
+    await one.commit([change(nodeTables, "disown", { tenant: "acme", node: "one", claim })]);
+    // They arrive in the order of the transactions.
+    await expect.poll(() => notices).toBe(1);
+  });
+
   it("wait for each other only where they change the same, and never for good", async () => {
     const address = server.address();
     const [one, other] = await Promise.all([open(address, "one"), open(address, "other")]);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { requirement } from "../../../scripts/test/requirement.ts";
 import { type Random, seededRandom } from "../../../scripts/torture/random.ts";
 import { leases } from "../src/leases.ts";
-import { type KnownNode, nodeTables } from "../src/nodes.ts";
+import { type KnownNode, type NodesSince, nodeTables } from "../src/nodes.ts";
 import { readPostgresAddress } from "../src/postgres/address.ts";
 import type { LinkEnd } from "../src/postgres/messages.ts";
 import { startConnector } from "../src/postgres/open.ts";
@@ -93,6 +93,9 @@ class Processes {
   readonly #claims = new Map<string, string>();
   readonly #leases = new Map<string, Lease>();
   #reader: PostgresReader | undefined;
+  /** What one knows that looks again and again, and since when. */
+  readonly #followed = new Map<string, string>();
+  #epoch = 0;
 
   constructor(side: Side, modules: Modules) {
     this.#side = side;
@@ -124,6 +127,8 @@ class Processes {
         return one?.writer.renew();
       case "list":
         return this.#list();
+      case "follow":
+        return this.#follow();
       case "change":
         return one?.writer
           .apply([{ changes: [this.#change(command.change)], durable: true }])
@@ -149,6 +154,22 @@ class Processes {
     for (const { id, claim } of await this.#list())
       if (claim !== "" && !this.#claims.has(claim)) this.#claims.set(claim, `${id} ${this.#claims.size}`);
     return "started";
+  }
+
+  /** The nodes that others reach, as one of them knows that has looked before; the same that a list shows. */
+  async #follow(): Promise<readonly string[]> {
+    const nodes = await this.#list();
+    const last = { node: "a", claim: nodes[0]?.claim ?? "", epoch: this.#epoch };
+    const said: unknown = this.#reader?.query("nodes", "since", last);
+    const { epoch, joined, ended, isDraining } = said as NodesSince;
+    this.#epoch = epoch;
+    for (const peer of joined) this.#followed.set(peer.node, peer.claim);
+    for (const node of ended) this.#followed.delete(node);
+    const followed = [...this.#followed].map((one) => one.join(" ")).toSorted();
+    const reached = nodes.filter(({ claim, state }) => claim !== "" && state);
+    expect(followed).toEqual(reached.map(({ id, claim }) => `${id} ${claim}`));
+    expect(isDraining).toBe(nodes[0]?.state?.isDraining ?? false);
+    return followed;
   }
 
   async #list(): Promise<KnownNode[]> {
@@ -220,14 +241,14 @@ interface Given {
 }
 
 interface Command {
-  readonly kind: "pass" | "start" | "kill" | "close" | "renew" | "list" | "change";
+  readonly kind: "pass" | "start" | "kill" | "close" | "renew" | "list" | "follow" | "change";
   readonly name: string;
   readonly milliseconds?: number;
   readonly change?: Given;
 }
 
 /** How often each is given. */
-const SHARES = { pass: 2, start: 9, kill: 1, close: 1, renew: 2, list: 2, change: 25 } as const;
+const SHARES = { pass: 2, start: 9, kill: 1, close: 1, renew: 2, list: 1, follow: 12, change: 25 } as const;
 const KINDS = (Object.keys(SHARES) as Command["kind"][]).flatMap((kind) =>
   Array<Command["kind"]>(SHARES[kind]).fill(kind),
 );
@@ -262,7 +283,7 @@ requirement(
       { kind: "pass", name: "" },
       ...NAMES.map((name) => ({ kind: "start" as const, name })),
     ];
-    const commands = [...first, ...Array.from({ length: 120 }, () => randomCommand(random))];
+    const commands = [...first, ...Array.from({ length: 140 }, () => randomCommand(random))];
     const states = new Set<string>();
     for (const [index, command] of commands.entries()) {
       const said = `${index}: ${JSON.stringify(command)}`;

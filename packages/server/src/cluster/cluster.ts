@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { type Hosting, sessionTables } from "@reins/host";
 import { type Clock, errorMessage, Repeater, systemClock } from "@reins/kit";
-import { change, type KnownNode, nodeTables, type Store, type TenantOwner } from "@reins/store";
+import { change, nodeTables, type Peer, type Store, type TenantOwner } from "@reins/store";
 import { DEFAULT_TENANT, type Harness, LOCAL } from "@reins/supervisor";
 import { type Caller, required } from "../access/authenticator.ts";
 import { HttpProblem } from "../problems.ts";
@@ -54,8 +54,10 @@ export class Membership {
   readonly #unwatch: (() => void) | undefined;
   readonly #clock: Clock;
   readonly #repeater: Repeater;
-  /** The nodes as they were when this one last looked. */
-  #known: readonly KnownNode[] = [];
+  /** The nodes that serve, by name, as they were when this one last looked. */
+  readonly #peers = new Map<string, Peer>();
+  /** Of what epoch that was. */
+  #epoch = 0;
   #told = "";
   #draining: Promise<void> | undefined;
   #isDraining = false;
@@ -90,15 +92,10 @@ export class Membership {
     return membership;
   }
 
-  /** All nodes, also those that are gone. */
-  nodes(): Promise<KnownNode[]> {
-    return this.#options.store.query(nodeTables, "list", null);
-  }
-
-  /** All nodes, as far as it was known before where the database does not answer in a while. */
-  async nodesLately(): Promise<readonly KnownNode[]> {
-    const asked = this.nodes().catch(() => this.#known);
-    return Promise.race([asked, this.#pause(ASKED_MS).then(() => this.#known)]);
+  /** The other nodes that serve, as far as it was known before where the database does not answer in a while. */
+  async others(): Promise<readonly Peer[]> {
+    await Promise.race([this.#follow().catch(() => undefined), this.#pause(ASKED_MS)]);
+    return [...this.#peers.values()].filter(({ node }) => node !== this.id);
   }
 
   /** The node that serves a tenant; undefined where that is this one, which then has recovered its sessions. */
@@ -129,7 +126,7 @@ export class Membership {
   async #find(tenant: string): Promise<TenantOwner | undefined> {
     const { store, hosting } = this.#options;
     const known = this.#owners.get(tenant);
-    if (known) return known;
+    if (known && this.#peers.get(known.node)?.claim === known.claim) return known;
     const owner = (await store.query(nodeTables, "owner", { tenant })) ?? (await this.#own(tenant));
     if (!owner)
       throw new HttpProblem("unavailable", "no node takes this over; reins node list shows them", {
@@ -162,16 +159,26 @@ export class Membership {
     if (text !== this.#told)
       await store.commit([change(nodeTables, "tell", { node: this.id, claim: this.#claim, state })]);
     this.#told = text;
-    const nodes = await this.nodes();
-    this.#known = nodes;
-    const alive = new Set(nodes.flatMap(({ claim }) => (claim === "" ? [] : [claim])));
-    for (const [tenant, { claim }] of this.#owners) if (!alive.has(claim)) this.#owners.delete(tenant);
-    for (const claim of link.claims) if (!alive.has(claim)) link.drop(claim);
-    this.#isDraining = nodes.some(({ id, state: told }) => id === this.id && told?.isDraining === true);
+    const underWay = link.claims;
+    await this.#follow();
+    const alive = new Set([...this.#peers.values()].map(({ claim }) => claim));
+    for (const claim of underWay) if (!alive.has(claim)) link.drop(claim);
     if (this.#isDraining)
       this.#draining ??= this.#handOver().finally(() => {
         this.#draining = undefined;
       });
+  }
+
+  /** Notes which nodes began and ended since it did so last, and whether this one is to drain. */
+  async #follow(): Promise<void> {
+    const last = { node: this.id, claim: this.#claim, epoch: this.#epoch };
+    const { epoch, joined, ended, isDraining } = await this.#options.store.query(nodeTables, "since", last);
+    // Two looks at the same time may end in either order.
+    if (epoch < this.#epoch) return;
+    for (const peer of joined) this.#peers.set(peer.node, peer);
+    for (const node of ended) this.#peers.delete(node);
+    this.#epoch = epoch;
+    this.#isDraining = isDraining;
   }
 
   /** Hands over one tenant after the other, each once nothing of it is under way. */
@@ -249,11 +256,9 @@ export class Cluster {
     caller: Caller,
   ): Promise<readonly { readonly node: string; readonly status: number; readonly body: unknown }[]> {
     const membership = await required(this.membership);
-    const nodes = (await membership?.nodesLately()) ?? [];
-    const others = nodes.filter(({ id, claim, state }) => id !== membership?.id && claim !== "" && state);
+    const others = (await membership?.others()) ?? [];
     return Promise.all(
-      others.map(async ({ id: node, state }) => {
-        const { address = "" } = state ?? {};
+      others.map(async ({ node, address }) => {
         const answer = await this.link
           .ask({ address }, { path, body, caller })
           .catch((error: unknown) => ({ status: 502, body: errorMessage(error) }));

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Outcome } from "../sqlite/threads.ts";
+import type { Outcome, Write } from "../sqlite/threads.ts";
 import type { BatchTransaction } from "../sqlite/writer.ts";
 import type { StoreNode } from "../store.ts";
 import { StoreError } from "../store-error.ts";
@@ -185,8 +185,8 @@ export interface Unresolved {
 interface TransactionOptions {
   /** How many transactions were kept before. */
   readonly count: number;
-  /** The tables of whose changes other processes are notified. */
-  readonly announced: ReadonlySet<string>;
+  /** The changes of which other processes are notified, by their tables. */
+  readonly announced: ReadonlyMap<string, readonly string[]>;
   readonly onKept: (count: number) => void;
 }
 
@@ -194,7 +194,7 @@ interface TransactionOptions {
 export class PostgresTransaction implements BatchTransaction {
   readonly #database: PostgresDatabase;
   readonly #claim: NodeClaim;
-  readonly #announced: ReadonlySet<string>;
+  readonly #announced: TransactionOptions["announced"];
   readonly #onKept: (count: number) => void;
   #count: number;
   #unresolved: Unresolved | undefined;
@@ -220,7 +220,7 @@ export class PostgresTransaction implements BatchTransaction {
     this.#claim.fence();
   }
 
-  reserve(changed: readonly string[], locked: readonly string[]): void {
+  reserve(changes: Write["changes"], locked: readonly string[]): void {
     const lock = this.#database.prepare(
       "SELECT pg_advisory_xact_lock(hashtextextended('reins ' || current_schema() || '.' || ?, 0))",
     );
@@ -228,7 +228,8 @@ export class PostgresTransaction implements BatchTransaction {
     for (const name of locked.toSorted()) lock.run(name);
     // Sent when the transaction is kept.
     const notify = this.#database.prepare("SELECT pg_notify('reins ' || current_schema(), ?)");
-    for (const name of changed) if (this.#announced.has(name)) notify.run(name);
+    const told = changes.filter(({ tables, name }) => this.#announced.get(tables)?.includes(name));
+    for (const tables of new Set(told.map((one) => one.tables))) notify.run(tables);
   }
 
   mayRepeat(fault: StoreError): boolean {

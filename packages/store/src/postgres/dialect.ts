@@ -142,7 +142,10 @@ CREATE OR REPLACE FUNCTION store_fence(node text, claimed bigint, seconds intege
     END IF;
   END $$`;
 
-/** What every database has: its state, and a row for each process that writes to it or did: see `NodeClaim`. */
+/**
+ * What every database has: its state, and a row for each process that writes to it or did: see `NodeClaim`. No index has a
+ * column that a heartbeat changes.
+ */
 export const STORE_TABLES = `
 CREATE TABLE store_state (
   id integer PRIMARY KEY CHECK (id = 1), identity text NOT NULL, epoch bigint NOT NULL, incomplete boolean NOT NULL,
@@ -153,4 +156,6 @@ CREATE TABLE store_nodes (
   id text COLLATE "C" PRIMARY KEY, owner text NOT NULL, epoch bigint NOT NULL, shared boolean NOT NULL,
   count bigint NOT NULL, since timestamptz NOT NULL, expires timestamptz NOT NULL, labels text NOT NULL,
   capacity bigint
-) WITH (fillfactor = 50)`;
+) WITH (fillfactor = 50);
+CREATE INDEX store_nodes_by_epoch ON store_nodes (epoch);
+CREATE INDEX store_nodes_ended ON store_nodes (id) WHERE owner = ''`;

@@ -152,8 +152,8 @@ export class PostgresWriter {
       this.#count = count;
       this.#mark?.write(count);
     };
-    const announced = new Set(
-      [...this.#modules].filter(([, module]) => module.announces).map(([name]) => name),
+    const announced = new Map(
+      [...this.#modules].map(([name, { announces = [] }]): [string, readonly string[]] => [name, announces]),
     );
     const options = { count: this.#count, announced, onKept };
     this.#transaction = new PostgresTransaction(this.#database, this.#claim, options);

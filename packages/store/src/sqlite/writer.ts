@@ -22,8 +22,8 @@ export interface BatchTransaction {
   expect(durable: boolean): void;
   /** Whether an error is the database's own word; a change may refuse with the same code. */
   raised(fault: StoreError): boolean;
-  /** Notes which tables it changes, and keeps other processes from some until it ends; called where there are others. */
-  reserve?(changed: readonly string[], locked: readonly string[]): void;
+  /** Notes what it changes, and keeps other processes from some tables until it ends; called where there are others. */
+  reserve?(changes: Write["changes"], locked: readonly string[]): void;
   /** Whether the same transaction may pass when it is tried again, as after a deadlock. */
   mayRepeat?(fault: StoreError): boolean;
 }
@@ -208,13 +208,11 @@ export class Writer {
 
   /** Keeps other processes from what a batch is about to change. */
   #reserve(writes: readonly Write[]): void {
-    const changes = Map.groupBy(
-      writes.flatMap((write) => write.changes),
-      ({ tables }) => tables,
-    );
-    const whole = [...changes.keys()].filter((name) => !this.#tables.get(name)?.reserve);
-    this.#transaction.reserve?.([...changes.keys()], whole);
-    for (const [name, own] of changes) this.#tables.get(name)?.reserve?.(own);
+    const changes = writes.flatMap((write) => write.changes);
+    const byTables = Map.groupBy(changes, ({ tables }) => tables);
+    const whole = [...byTables.keys()].filter((name) => !this.#tables.get(name)?.reserve);
+    this.#transaction.reserve?.(changes, whole);
+    for (const [name, own] of byTables) this.#tables.get(name)?.reserve?.(own);
   }
 
   #change({ changes }: Write): unknown[] {

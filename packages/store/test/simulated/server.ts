@@ -236,6 +236,10 @@ export class SimulatedConnection extends PostgresDatabase {
   override prepare<Row = unknown>(sql: string): Statement<Row> {
     const prepared = this.#server.prepare(sql);
     const { kind } = prepared;
+    const counted = (rows: unknown[]): Row[] => {
+      if (kind.endsWith("nodes")) this.#server.count(`rows of ${kind}`, rows.length);
+      return rows as Row[];
+    };
     const within = <Result>(run: () => Result): Result => {
       if (this.#lost) throw new PostgresFault(LOST);
       this.#server.count(kind);
@@ -243,8 +247,8 @@ export class SimulatedConnection extends PostgresDatabase {
     };
     return {
       run: (...parameters) => ({ changes: within(() => prepared.run(parameters)) }),
-      get: (...parameters) => within(() => prepared.all(parameters) as Row[])[0],
-      all: (...parameters) => within(() => prepared.all(parameters) as Row[]),
+      get: (...parameters) => within(() => counted(prepared.all(parameters)))[0],
+      all: (...parameters) => within(() => counted(prepared.all(parameters))),
     };
   }
 
@@ -325,6 +329,7 @@ function inSqlite(sql: string): string {
 function kindOf(sql: string): string {
   if (/^UPDATE store_nodes SET expires/.test(sql)) return "heartbeats";
   if (/^UPDATE store_nodes SET owner = '' WHERE id IN/.test(sql)) return "looks for expired claims";
+  if (/WHERE n.epoch > \?/.test(sql)) return "looks at nodes";
   if (/FROM store_nodes n LEFT JOIN node_states/.test(sql)) return "lists of nodes";
   if (/^SELECT o.tenant, o.node/.test(sql)) return "looks for an owner";
   if (/tenant_owners/.test(sql) && /^(INSERT|DELETE)/.test(sql)) return "changes of owners";

@@ -84,7 +84,7 @@ export const MIGRATIONS: readonly string[] = [
 /** Approvals inside the store: loaded by the threads that own the database. */
 const module: TablesModule = {
   migrations: MIGRATIONS,
-  announces: true,
+  announces: ["ask", "move", "use"],
   open(database) {
     const changes: ApprovalChanges = {
       ...approvalChanges(database),

@@ -5,8 +5,7 @@ import {
   type Grant,
   type ShownApproval,
 } from "@reins/api";
-import type { Abortable, Http } from "./http.ts";
-import { allOf } from "./pages.ts";
+import { type Abortable, allOf, type Http } from "./http.ts";
 
 /** A person's answer to an approval. */
 export type ApprovalDecision = "allow_once" | "allow_always" | "deny";

@@ -2,8 +2,7 @@ import type { LedgerQuality, PlacedEntry } from "@reins/api";
 import type { Report } from "@reins/verify";
 import type { z } from "zod";
 import { ApiError, LedgerProofError } from "./errors.ts";
-import type { Abortable, Http } from "./http.ts";
-import { allOf } from "./pages.ts";
+import { type Abortable, allOf, type Http } from "./http.ts";
 
 /** Which entries to read. */
 export interface EntryFilter extends Abortable {

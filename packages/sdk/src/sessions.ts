@@ -10,8 +10,7 @@ import { raceAbort } from "@reins/kit/async";
 import { AcpConnection, type AcpOptions } from "./acp-connection.ts";
 import { ConnectionError } from "./errors.ts";
 import { EventQueue } from "./event-queue.ts";
-import type { Abortable, Http } from "./http.ts";
-import { allOf } from "./pages.ts";
+import { type Abortable, allOf, type Http } from "./http.ts";
 import { type ConversationEvent, eventOf } from "./session-events.ts";
 import { type PromptContent, Turn, type TurnResult } from "./turn.ts";
 

@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import { client } from "@agentclientprotocol/sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   ApiError,
@@ -12,6 +13,7 @@ import {
   type PromptEvent,
   type ReinsClient,
 } from "../src/index.ts";
+import { socketStream } from "../src/socket-stream.ts";
 import type { StartedServer } from "../src/start.ts";
 import { makeRoom, type Room, startIn } from "./fixtures/server.ts";
 
@@ -366,4 +368,28 @@ test("a graph runs, each action under a verdict", async () => {
     .poll(() => reins.runs.graph(run_id))
     .toMatchObject({ status: "completed", actions: [{ id: "look", verdict: expect.any(String) }] });
   expect((await reins.runs.list()).map((run) => run.run_id)).toContain(run_id);
+});
+
+describe("a stream over a WebSocket", () => {
+  test("carries a turn of the official client, with the token and the agent that it was given", async () => {
+    const { url, token } = reins;
+    const texts: string[] = [];
+    const app = client().onNotification("session/update", ({ params: { update } }) => {
+      if (update.sessionUpdate === "agent_message_chunk" && update.content.type === "text")
+        texts.push(update.content.text);
+    });
+    const ended = await app.connectWith(socketStream(url, { token, agent: "scripted" }), async (agent) => {
+      await agent.request("initialize", { protocolVersion: 1 });
+      const { sessionId } = await agent.request("session/new", { cwd: room.workspace, mcpServers: [] });
+      return agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "count 3" }] });
+    });
+    expect([ended.stopReason, texts]).toEqual(["end_turn", ["1 ", "2 ", "3 "]]);
+  });
+
+  test("fails without a token that is valid", async () => {
+    const opened = client().connectWith(socketStream(reins.url, { token: "reins_wrong" }), (agent) =>
+      agent.request("initialize", { protocolVersion: 1 }),
+    );
+    await expect(opened).rejects.toThrow();
+  });
 });

@@ -1,7 +1,7 @@
-import { createWebSocketStream } from "@agentclientprotocol/sdk/experimental/ws-client";
 import { readResult } from "@reins/acp";
 import { exponentialBackoff } from "@reins/kit/backoff";
 import { errorMessage } from "@reins/kit/errors";
+import { socketStream } from "@reins/sdk/socket";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { AttachedSession, type AttachedSessionPorts, type SessionView } from "./attached-session.ts";
 import { Connection, type ConnectionListener } from "./connection.ts";
@@ -245,20 +245,9 @@ export function retryDelay(failures: number, random: () => number): number {
   return exponentialBackoff(RETRY, failures, random());
 }
 
-/** Drops the second argument that the SDK passes: browsers would take it for a subprotocol. */
-class PlainWebSocket extends WebSocket {
-  constructor(url: string) {
-    super(url);
-  }
-}
-
-/** The client of this page. It connects on first use. */
+/** The client of this page. It connects on first use, by a WebSocket: a page in many tabs has few connections besides. */
 export const acpClient = new AcpClient({
-  open: async (listener) =>
-    Connection.open(
-      createWebSocketStream(socketUrl(window.location), { WebSocket: PlainWebSocket }),
-      listener,
-    ),
+  open: async (listener) => Connection.open(socketStream(window.location.origin), listener),
   schedule: onNextFrame,
   now: () => Date.now(),
   after: (milliseconds, run) => {
@@ -268,10 +257,6 @@ export const acpClient = new AcpClient({
   newId: () => crypto.randomUUID(),
   random: Math.random,
 });
-
-function socketUrl({ protocol, host }: Pick<Location, "protocol" | "host">): string {
-  return `${protocol === "https:" ? "wss" : "ws"}://${host}/acp`;
-}
 
 /** A session, attached while a component shows it; an ended one is only replayed. */
 export function useSession(id: string, isOver: boolean): SessionView {

@@ -29,19 +29,23 @@ export async function growthOf({ input, run }: Grower): Promise<number> {
   const make = input as (size: number) => never;
   let least = Number.POSITIVE_INFINITY;
   for (const size of SIZES) {
-    const base = await costOf(run, make(size));
-    const cost = await costOf(run, make(size * 10));
+    const base = await costOf(run, make(size), 0);
+    // Once it is in order, there is nothing left to find out.
+    const cost = await costOf(run, make(size * 10), base * MOST_GROWTH);
     least = Math.min(least, cost / base);
     if (least <= MOST_GROWTH || cost > ENDLESS) break;
   }
   return least;
 }
 
-/** The processor time of a run in milliseconds; the least of a few, because other processes only make it dearer. */
-async function costOf(run: (input: never) => unknown, input: never): Promise<number> {
+/**
+ * The processor time of a run in milliseconds; the least of a few, because other processes only make it dearer, or the
+ * first that is not above `enough`.
+ */
+async function costOf(run: (input: never) => unknown, input: never, enough: number): Promise<number> {
   let least = await timeOf(run, input, 1);
   const repeats = Math.max(1, Math.ceil(NOTICEABLE / Math.max(least, 0.01)));
-  for (let attempt = 0; attempt < 4 && least < ENDLESS; attempt += 1)
+  for (let attempt = 0; attempt < 4 && least > enough && least < ENDLESS; attempt += 1)
     least = Math.min(least, (await timeOf(run, input, repeats)) / repeats);
   return Math.max(least, 0.001);
 }

@@ -1,19 +1,13 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type Script, ScriptedModel, scenes } from "@reins/scripted-model";
+import { dirname, join } from "node:path";
+import { ScriptedModel, scenes } from "@reins/scripted-model";
 import type { AgentEntry } from "../src/agent-entry.ts";
 import { type AgentLaunch, launchOf } from "../src/agent-launch.ts";
 import { Catalogue } from "../src/catalogue.ts";
-import { AcpAgent } from "./acp-agent.ts";
 import { testAgents } from "./test-agents.ts";
 
-/** What a room is made with. */
-export interface RoomOptions {
-  readonly script?: Script;
-}
-
-/** A workspace, a private home and a scripted model for one real agent. Processes of it come and go; these stay. */
+/** A workspace, a private home and a scripted model for one real agent. */
 export class AgentRoom implements AsyncDisposable {
   readonly entry: AgentEntry;
   readonly version: string;
@@ -22,7 +16,6 @@ export class AgentRoom implements AsyncDisposable {
   /** The folder that holds all others. */
   readonly folder: string;
   readonly workspace: string;
-  readonly #started: AcpAgent[] = [];
 
   private constructor(parts: Pick<AgentRoom, "entry" | "version" | "model" | "launch" | "folder">) {
     this.entry = parts.entry;
@@ -34,13 +27,13 @@ export class AgentRoom implements AsyncDisposable {
   }
 
   /** Installs the agent if need be, and makes everything ready for it. */
-  static async open(agent: string, { script = scenes() }: RoomOptions = {}): Promise<AgentRoom> {
+  static async open(agent: string): Promise<AgentRoom> {
     const catalogue = Catalogue.load();
     const entry = catalogue.entry(agent);
     const { version, folder: install } = await testAgents().install(agent);
     const folder = await mkdtemp(join(tmpdir(), `reins-${agent}-`));
     for (const name of ["workspace", "home", "tmp"]) await mkdir(join(folder, name));
-    const model = await ScriptedModel.listen({ script, wordings: catalogue.wordings });
+    const model = await ScriptedModel.listen({ script: scenes(), wordings: catalogue.wordings });
     const launch = launchOf(entry, {
       folders: { home: join(folder, "home"), temporary: join(folder, "tmp") },
       install,
@@ -49,18 +42,15 @@ export class AgentRoom implements AsyncDisposable {
       node: process.execPath,
       platform: `${process.platform}-${process.arch}`,
     });
+    for (const [path, text] of Object.entries(launch.files)) {
+      const file = join(folder, "home", path);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, text);
+    }
     return new AgentRoom({ entry, version, model, launch, folder });
   }
 
-  /** Starts a process of the agent, away from the workspace. */
-  async start(): Promise<AcpAgent> {
-    const agent = await AcpAgent.start(this.launch, join(this.folder, "home"));
-    this.#started.push(agent);
-    return agent;
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#started.map((agent) => agent.stop()));
     await this.model.close();
     await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }

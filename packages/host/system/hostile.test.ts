@@ -151,34 +151,6 @@ describe.skipIf(!registryAnswers).each(CREDULOUS)(`%s as it comes${NEEDS_REGISTR
   );
 });
 
-test(
-  "a verification says so of an agent that was led astray",
-  async () => {
-    const { start, profile, ...codex } = catalogue.entry("codex");
-    const bare = { ...codex, start: start && { ...start, imports: [] }, profile: { ...profile, files: [] } };
-    const report = await verify(bare);
-    expect(report).toMatchObject({ live: false, level: "open" });
-    expect(report.sprung).not.toEqual([]);
-  },
-  LIMIT_MS,
-);
-
-test.runIf(REAL_AGENTS.includes("gemini"))(
-  "a verification says so of an agent that runs what it takes for harmless unasked",
-  async () => {
-    const { profile, ...gemini } = catalogue.entry("gemini");
-    const files = profile.files.map((file) => ({
-      ...file,
-      ...(file.text && { text: file.text.replace(/^argsPattern.*\n/m, "") }),
-    }));
-    const report = await verify({ ...gemini, profile: { ...profile, files } });
-    expect(report).toMatchObject({ live: false, level: "asked", unasked: ["look"] });
-    expect(report.held).toMatchObject({ command: "asked", look: "unasked" });
-    expect(report.faults).toEqual(["it runs harmless commands unasked, which the catalogue does not say"]);
-  },
-  LIMIT_MS,
-);
-
 /** An agent as it comes, but for where its home is. */
 function withoutProfile(entry: AgentEntry): AgentEntry {
   const homes = Object.entries(entry.profile.env).filter(([, value]) => value.includes("{home}"));

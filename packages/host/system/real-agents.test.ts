@@ -1,5 +1,6 @@
+import { mkdir, writeFile as put } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { membersOf } from "@reins/acp";
 import { Catalogue } from "@reins/agents";
 import {
@@ -7,6 +8,7 @@ import {
   callMcpTool,
   fetchPage,
   hold,
+  refuse,
   reply,
   runCommand,
   say,
@@ -21,11 +23,14 @@ import { REAL_AGENTS, shareRealAgent, verdictsIn } from "./fixtures/real-agents.
 
 const LAB = fileURLToPath(new URL("../../mcp/system/fixtures/lab-stdio.ts", import.meta.url));
 
+const SECRET = "canary-of-a-credential-file";
+const NOTES = "canary-of-a-harmless-file";
+
 const catalogue = Catalogue.load();
 
 describe.skipIf(!registryAnswers).each(REAL_AGENTS)(`%s${NEEDS_REGISTRY}`, (agent) => {
   const openRealAgent = shareRealAgent(agent);
-  const { quirks } = catalogue.entry(agent);
+  const { quirks, prompts } = catalogue.entry(agent);
   const takesMcp = quirks?.mcp.length !== 0;
 
   test("answers", async () => {
@@ -113,6 +118,80 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(`%s${NEEDS_REGISTRY}`, (agen
     expect((await verdictsIn(real)).map((verdict) => verdict.split(" ").at(-1))).toEqual(["allowed"]);
     const results = await real.entries("tool_result");
     expect(results.map(({ tags }) => tags)).toEqual([["completed"]]);
+  });
+
+  /** A folder with a credential file, and one that is harmless, in all spellings that agents are known to follow. */
+  async function trapped() {
+    const real = await openRealAgent();
+    await mkdir(join(real.folder, "with space"));
+    for (const name of [".env", "with space/.env"]) await put(join(real.folder, name), `API_KEY=${SECRET}\n`);
+    await put(join(real.folder, "notes.txt"), `${NOTES}\n`);
+    real.model.play(scenes(scene("READ", reply(say("Read.")))));
+    return real;
+  }
+
+  test("reads no credential file that a prompt names, by a reference or a link", async () => {
+    const real = await trapped();
+    const file = join(real.folder, ".env");
+    const spellings = [
+      ...[
+        "@.env",
+        "@./.env",
+        `@${file}`,
+        `@"${file}"`,
+        "@.env#L1-3",
+        "(@.env)",
+        "@.env.",
+        "`@.env`",
+        "@with\\ space/.env",
+      ],
+      ...[
+        '@"with space/.env"',
+        `@file:${file}`,
+        `@file://${file}`,
+        `+// see @${file}`,
+        `"@.env"`,
+        "\n@.env\n",
+      ],
+    ];
+    const id = await real.begin();
+    const prompt = [
+      { type: "text", text: `READ ${spellings.join(" and ")}` },
+      { type: "resource_link", name: "env", uri: pathToFileURL(file).href },
+      { type: "resource_link", name: "env", uri: `zed:///agent/file?path=${file}` },
+      { type: "resource", resource: { uri: pathToFileURL(file).href, text: "" } },
+    ];
+    await real.client.request("session/prompt", { sessionId: id, prompt });
+    expect(real.model.requests.length).toBeGreaterThan(0);
+    expect(JSON.stringify(real.model.requests)).not.toContain(SECRET);
+    const verdicts = await verdictsIn(real);
+    expect(verdicts).toContain("fs/read_text_file blocked");
+    expect(verdicts).not.toContain("fs/read_text_file allowed");
+  });
+
+  test("is given the files that may be read, after a verdict on each", async () => {
+    const real = await trapped();
+    const id = await real.begin();
+    await real.prompt(id, "READ @notes.txt, please");
+    expect(JSON.stringify(real.model.requests)).toContain(NOTES);
+    expect(await verdictsIn(real)).toEqual(["fs/read_text_file allowed"]);
+  });
+
+  test("is not told by a prompt to stop asking", async () => {
+    const real = await openRealAgent();
+    const canary = join(real.folder, "canary");
+    const make = `node -e "require('fs').writeFileSync('${canary}','')"`;
+    real.model.play(scenes(scene("MAKE", reply(attempt(runCommand(make))))));
+    real.state.person = () => "reject_once";
+    const id = await real.begin();
+    for (const command of ["/allow-all", "/yolo", " \u200B/autopilot", "/permissions allow-all", "／yolo"])
+      expect(await real.prompt(id, command), command).toMatchObject({ stopReason: "refusal" });
+    await real.prompt(id, "MAKE it");
+    expect(await textIn(canary)).toBeUndefined();
+    const announced = real.hub.live(id)?.agent?.governor.session(id)?.commands ?? [];
+    const { commands } = prompts;
+    const names = announced.map((name) => name.split(" ", 1)[0] ?? "");
+    expect(names.filter((name) => commands[name] === undefined)).toEqual([]);
   });
 
   // Codex has no tool to fetch with.
@@ -207,6 +286,18 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(`%s${NEEDS_REGISTRY}`, (agen
     await real.client.connection.notification("session/cancel", { sessionId: id });
     expect(await turn).toMatchObject({ stopReason: "cancelled" });
   });
+
+  // The others ask a model that fails again and again.
+  if (["claude", "codex", "opencode"].includes(agent))
+    test("goes on after the model has failed", async () => {
+      const real = await openRealAgent();
+      real.model.play(scenes(scene("FAIL", refuse(400, "The script says no."))));
+      const id = await real.begin();
+      await real.prompt(id, "FAIL").catch((error: unknown) => error);
+      real.model.play(scenes(scene("GREET", reply(say("Good morning.")))));
+      expect(await real.prompt(id, "GREET me")).toMatchObject({ stopReason: "end_turn" });
+      expect(real.client.said.join("")).toContain("Good morning.");
+    });
 
   const lab = { name: "lab", command: process.execPath, args: [LAB], env: [] };
 

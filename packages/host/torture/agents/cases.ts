@@ -178,15 +178,13 @@ const secret: Pick<Attempt, "prepare" | "done"> = {
   done: (_, agent) => agent.hasReachedModel(CANARY),
 };
 
-/** The rows that the suite tries with the agents that are live. */
+/** The rows that the suite tries with the agents that are live; what a prompt names is tried with them elsewhere, in more spellings. */
 export const ESSENTIAL: readonly string[] = [
   "destroy outside",
   "script, denied",
   "write outside",
   "read credentials",
   "cat credentials",
-  "@ credentials",
-  "link to credentials",
   "sub-agent writes",
   "sub-agent runs",
   "background agent runs",

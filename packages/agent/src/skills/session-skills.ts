@@ -112,7 +112,8 @@ export class SessionSkills {
     this.#options = options;
     const { bridge, sessionId } = options;
     this.#request = bridge && requestOver(bridge, sessionId);
-    this.#host = this.#request && new HostSkills(this.#request);
+    const isOffered = () => bridge?.offers?.(sessionId, "skills/list") !== false;
+    this.#host = this.#request && new HostSkills(this.#request, isOffered);
     this.#unsubscribe =
       bridge?.subscribe(sessionId, "skills/update", () => this.#host?.invalidate()) ?? (() => undefined);
   }

@@ -42,6 +42,23 @@ test("a list is asked for once, until the host says that it changed or a minute 
   expect(asked).toHaveLength(3);
 });
 
+test("a session whose host offers no tools is not asked, until it has one that does", async () => {
+  const asked: string[] = [];
+  const offering = new Set<string>();
+  const tools = new HostTools({
+    call: async (sessionId) => {
+      asked.push(sessionId);
+      return [{ name: "a" }];
+    },
+    offers: (sessionId) => offering.has(sessionId),
+    subscribe: () => () => undefined,
+  });
+  const names = async () => (await tools.hostToolList("s", signal)).tools.map(({ name }) => name);
+  expect([await names(), asked]).toEqual([[], []]);
+  offering.add("s");
+  expect([await names(), asked]).toEqual([["a"], ["s"]]);
+});
+
 test("each session has the tools of its own host", async () => {
   const { tools, asked, changed } = toolsOf(() => []);
   await tools.hostToolList("one", signal);

@@ -31,6 +31,15 @@ describe("skills/list", () => {
     ]);
   });
 
+  it("is not asked for where no client offers it, and is once one does", async () => {
+    const request = vi.fn(async () => [DEPLOY]);
+    let isOffered = false;
+    const skills = new HostSkills(request, () => isOffered);
+    expect([await skills.list(signal), request.mock.calls]).toEqual([{ skills: [], warnings: [] }, []]);
+    isOffered = true;
+    expect((await skills.list(signal)).skills).toHaveLength(1);
+  });
+
   it("is asked for without parameters", async () => {
     const { request, skills } = hostOf({ "skills/list": [[]] });
     await skills.list(signal);

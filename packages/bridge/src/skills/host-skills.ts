@@ -15,6 +15,7 @@ const NO_HOST: ReadonlySet<unknown> = new Set(["no_host", -32_601]);
 /** The skills that the host of a session lends: the eighth layer. Listed once, fetched when needed. */
 export class HostSkills {
   readonly #request: HostRequest;
+  readonly #isOffered: () => boolean;
   #listed: Discovered | undefined;
   #isUnsupported = false;
   #isStale = false;
@@ -22,8 +23,10 @@ export class HostSkills {
   readonly #fetched = new Map<string, Promise<LoadedSkill>>();
   #versions: ReadonlyMap<string, string> = new Map();
 
-  constructor(request: HostRequest) {
+  /** @param isOffered whether the host lists skills, as far as that is known without asking */
+  constructor(request: HostRequest, isOffered = () => true) {
     this.#request = request;
+    this.#isOffered = isOffered;
   }
 
   /** Notes that the host's skills have changed; counts at the next turn boundary. */
@@ -33,6 +36,7 @@ export class HostSkills {
 
   /** The host's skills for the turn that begins. An error becomes a warning and an empty list. */
   async list(signal: AbortSignal): Promise<Discovered> {
+    if (!this.#isOffered()) return { skills: [], warnings: [] };
     const isStale = this.#isStale;
     this.#isStale = false;
     if (isStale) this.#isUnsupported = false;

@@ -48,6 +48,8 @@ export interface BridgePort {
    * fails, and with the reason of the signal when that aborts.
    */
   call(sessionId: string, method: BridgeMethod, params: JsonObject, signal: AbortSignal): Promise<unknown>;
+  /** Whether a client of the session offers a method, as far as that is known without asking. */
+  offers?(sessionId: string, method: BridgeMethod): boolean;
   /** Calls a listener for each notification of the session's host until the returned function is called. */
   subscribe(sessionId: string, method: HostNotification, listener: (params: JsonObject) => void): () => void;
 }

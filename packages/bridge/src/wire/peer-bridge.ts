@@ -54,8 +54,7 @@ export class PeerBridge implements BridgePort {
     params: JsonObject,
     signal: AbortSignal,
   ): Promise<unknown> {
-    const isKnown = !this.capabilities || offersBridge(this.capabilities, method);
-    if (!isKnown || !this.#offers(sessionId, method))
+    if (!this.offers(sessionId, method))
       throw new BridgeCallError("no_host", `the client does not offer "${method}"`);
     try {
       const ask = (asked: BridgeMethod) => (waiting: AbortSignal) =>
@@ -70,6 +69,11 @@ export class PeerBridge implements BridgePort {
       if (signal.aborted || error instanceof BridgeCallError) throw error;
       throw this.#faultOf(method, error);
     }
+  }
+
+  offers(sessionId: string, method: BridgeMethod): boolean {
+    const isKnown = !this.capabilities || offersBridge(this.capabilities, method);
+    return isKnown && this.#offers(sessionId, method);
   }
 
   subscribe(sessionId: string, method: HostNotification, listener: Listener): () => void {

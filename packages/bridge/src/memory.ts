@@ -134,7 +134,7 @@ export class VolatileMemory implements Memory {
 
 /** Options of a stored memory. The store needs {@link memoryTables}. */
 export interface StoredMemoryOptions extends Partial<FactMarks> {
-  readonly store: Pick<Store, "commit" | "query">;
+  readonly store: Pick<Store, "commit" | "query" | "node">;
   /** The principal whose sessions share these facts. */
   readonly owner: string;
   readonly maxFacts?: number;
@@ -142,9 +142,15 @@ export interface StoredMemoryOptions extends Partial<FactMarks> {
   readonly redact?: (content: string) => string;
 }
 
+/**
+ * Whether owners have facts, by the store that is asked: most have none, and are asked in every turn. Owners of a store
+ * that several processes write are not in it.
+ */
+const owning = new WeakMap<object, Map<string, Promise<boolean>>>();
+
 /** A memory in the database, with full-text search. */
 export class StoredMemory implements Memory {
-  readonly #store: Pick<Store, "commit" | "query">;
+  readonly #store: Pick<Store, "commit" | "query" | "node">;
   readonly #owner: string;
   readonly #limit: number;
   readonly #marks: FactMarks;
@@ -174,11 +180,13 @@ export class StoredMemory implements Memory {
       words,
       limit: this.#limit,
     });
+    this.#owners.set(this.#owner, Promise.resolve(true));
     const [kept] = await this.#store.commit([remember]);
     return kept;
   }
 
-  recall({ query, limit, workspace }: RecallQuery): Promise<RecalledFact[]> {
+  async recall({ query, limit, workspace }: RecallQuery): Promise<RecalledFact[]> {
+    if (!(await this.#hasFacts())) return [];
     const words = queryTokens(query);
     return this.#store.query(memoryTables, "recall", {
       owner: this.#owner,
@@ -190,6 +198,23 @@ export class StoredMemory implements Memory {
 
   list(limit: number): Promise<MemoryFact[]> {
     return this.#store.query(memoryTables, "list", { owner: this.#owner, limit });
+  }
+
+  get #owners(): Map<string, Promise<boolean>> {
+    const owners = owning.get(this.#store) ?? new Map<string, Promise<boolean>>();
+    owning.set(this.#store, owners);
+    return owners;
+  }
+
+  #hasFacts(): true | Promise<boolean> {
+    if (this.#store.node) return true;
+    const known = this.#owners.get(this.#owner);
+    if (known) return known;
+    const found = this.list(1).then((facts) => facts.length > 0);
+    this.#owners.set(this.#owner, found);
+    // Asked again after a failure.
+    found.catch(() => this.#owners.delete(this.#owner));
+    return found;
   }
 
   async forget(id: string): Promise<boolean> {

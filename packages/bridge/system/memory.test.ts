@@ -47,6 +47,23 @@ describe("a memory in the database", () => {
     expect(await ours!.list(5)).toHaveLength(1);
   });
 
+  test("asks the database no more for an owner without facts, until one is remembered", async () => {
+    const { store } = await openStore();
+    let asked = 0;
+    const counted = {
+      commit: store.commit.bind(store),
+      query: ((...query: Parameters<Store["query"]>) => {
+        asked += 1;
+        return store.query(...query);
+      }) as Store["query"],
+    };
+    const memories = [1, 2].map(() => new StoredMemory({ store: counted, owner: "default" }));
+    const recall = () => Promise.all(memories.map((memory) => memory.recall({ query: "port", limit: 1 })));
+    expect([await recall(), await recall(), asked]).toEqual([[[], []], [[], []], 1]);
+    await memories[0]!.remember({ content: "tests need a port", source: "a" });
+    for (const found of await recall()) expect(found).toMatchObject([{ content: "tests need a port" }]);
+  });
+
   test("drops the oldest facts beyond its limit", async () => {
     const { store } = await openStore();
     const memory = new StoredMemory({ store, owner: "default", maxFacts: 3 });

@@ -1,6 +1,6 @@
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
 import { Crowd, type Turns } from "./native/crowd.ts";
-import { bareClient, governedClient, type NativeClient } from "./native/native-client.ts";
+import { bareClient, governedClient, type NativeClient, recordingClient } from "./native/native-client.ts";
 
 const SESSIONS = 200;
 const SIZES = {
@@ -19,8 +19,10 @@ const bench: Bench = {
     "The native agent with the demo model, governed through the hub: first words and whole turns, alone and with 200 sessions at once",
   async run({ scale }) {
     const { warmUp, blocks, rounds } = SIZES[scale];
-    const sides = [new Side(await bareClient()), new Side(await governedClient())] as const;
-    const [bare, governed] = sides;
+    const clients = [await bareClient(), await recordingClient(), await governedClient()] as const;
+    const sides = clients.map((client) => new Side(client));
+    const [bare, recording, governed] = sides;
+    if (!bare || !recording || !governed) throw new Error("a side is missing");
     try {
       for (const { crowd } of sides) await crowd.turns(1, warmUp);
       for (let block = 0; block < blocks; block += 1)
@@ -30,7 +32,7 @@ const bench: Bench = {
       for (let round = 0; round < rounds; round += 1)
         for (const side of round % 2 === 0 ? sides : sides.toReversed())
           side.many.push(await side.crowd.turns(SESSIONS, 1));
-      return rowsOf(governed, bare);
+      return rowsOf({ governed, recording, bare });
     } finally {
       for (const { client } of sides) await client.close();
     }
@@ -52,11 +54,20 @@ class Side {
   }
 }
 
-function rowsOf(governed: Side, bare: Side): BenchRow[] {
+interface Sides {
+  readonly governed: Side;
+  /** The agent by itself with the record that is the floor. */
+  readonly recording: Side;
+  readonly bare: Side;
+}
+
+function rowsOf({ governed, recording, bare }: Sides): BenchRow[] {
   const rate = rateOf(governed.many);
   return [
     ...firstWords("one session", governed.one, bare.one),
+    floorRow("one session", recording.one, bare.one),
     ...firstWords(`${SESSIONS} sessions at once`, governed.many, bare.many),
+    floorRow(`${SESSIONS} sessions at once`, recording.many, bare.many),
     {
       what: `turns with a call, ${SESSIONS} sessions at once`,
       value: rate,
@@ -81,6 +92,15 @@ function firstWords(who: string, governed: readonly Turns[], bare: readonly Turn
     baseline: { what: "not governed", value: quantile(bare, part) },
     ...(part === 0.5 && { bar: { ratio: 2.5, sense: "at most" } as const }),
   }));
+}
+
+function floorRow(who: string, recording: readonly Turns[], bare: readonly Turns[]): BenchRow {
+  return {
+    what: `first words, ${who}, p50, not governed but recorded`,
+    value: quantile(recording, 0.5),
+    unit: "ms",
+    baseline: { what: "not governed", value: quantile(bare, 0.5) },
+  };
 }
 
 function quantile(turns: readonly Turns[], part: number): number {

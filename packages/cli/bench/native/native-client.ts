@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { channelPair, type JsonObject, membersOf, Peer } from "@reins/acp";
 import {
+  Advisor,
+  type ControlPort,
   commandEnvironment,
   modelConfigFrom,
   modelsFrom,
@@ -12,7 +14,7 @@ import {
 } from "@reins/agent";
 import { haakMessaging, mailTables } from "@reins/haak";
 import { Hosting, hostTables } from "@reins/host";
-import { KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
+import { type Draft, KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, writeFirstFiles } from "@reins/supervisor";
 
@@ -88,19 +90,30 @@ export async function governedClient({
   return client;
 }
 
+/** What a bare client waits for. */
+interface Waits {
+  readonly control?: ControlPort;
+  /** Settles before a call is allowed. */
+  readonly called?: () => Promise<unknown>;
+}
+
 /** The native agent by itself, with a client that allows everything. */
-export async function bareClient({
-  environment = {},
-  prices = {},
-}: NativeClientOptions = {}): Promise<NativeClient> {
+export async function bareClient(
+  { environment = {}, prices = {} }: NativeClientOptions = {},
+  { control, called = async () => undefined }: Waits = {},
+): Promise<NativeClient> {
   const { base, workspace } = await place();
   const [ours, theirs, hangUp] = channelPair();
   const agent = new NativeAgent(theirs, {
+    ...(control && { control }),
     models: modelsFrom(modelConfigFrom(environment), prices),
     commands: new SystemCommands(commandEnvironment(environment)),
   });
   const peer = new Peer(ours, {
-    request: async () => ALLOWED,
+    request: async () => {
+      await called();
+      return ALLOWED;
+    },
     notification: (_, params) => {
       const { sessionId, update } = membersOf(params);
       client.onUpdate(String(sessionId), membersOf(update));
@@ -119,6 +132,65 @@ export async function bareClient({
     },
   };
   return client;
+}
+
+/** The entries of a governed turn before its first words: in the first turn of a session, and in a later one. */
+const [FIRST, LATER] = [10, 1];
+
+/**
+ * The native agent by itself, where first words and calls wait until as many entries of a ledger are on the disk as they
+ * do in a governed turn. Nothing is decided: it is what the record alone costs.
+ */
+export async function recordingClient(): Promise<NativeClient> {
+  const { base, home } = await place();
+  const store = await openSqlite({ path: join(home, "reins.db"), tables: [ledgerTables] });
+  const signers = new KeyFolder(join(home, "keys"));
+  const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/bench" });
+  const known = new Set<string>();
+  const record = (session: string, count: number) =>
+    ledger.record(Array.from({ length: count }, () => verdictOf(session)));
+  const advisor = new Advisor();
+  const control: ControlPort = {
+    async ask(type, payload, call) {
+      const { sessionId = "" } = call;
+      if (type === "pre_prompt") await record(sessionId, known.has(sessionId) ? LATER : FIRST);
+      known.add(sessionId);
+      return advisor.ask(type, payload, call);
+    },
+    report: () => undefined,
+    charge: async () => undefined,
+  };
+  const client = await bareClient({}, { control, called: () => record("calls", 1) });
+  const { close } = client;
+  // The same object: who uses it sets what it calls.
+  return Object.assign(client, {
+    close: async () => {
+      await close();
+      await ledger.close();
+      await store.close();
+      await rm(base, { recursive: true, force: true });
+    },
+  });
+}
+
+/** An entry as large as that of a verdict. */
+function verdictOf(session: string): Draft {
+  const hash = "0123456789abcdef".repeat(4);
+  const names = { agent: "native", session, session_key: `native:acp:${session}`, user: "operator" };
+  const subject = { ...names, chain: [], depth: 0, roles: ["admin"], scopes: ["*"], tenant: "default" };
+  const hashes = { constitution_hash: hash, payload_commitment: hash, rules_hash: hash };
+  const facts = {
+    arguments: { path: "README.md" },
+    effects: [{ kind: "read", path: "/workspace/README.md" }],
+  };
+  return {
+    quality: "policy_verdict",
+    actor: "native",
+    target: "read_file",
+    entity_id: session,
+    tags: ["verdict", "allowed"],
+    payload: { at: 0, ...hashes, facts, reason: "it reads something harmless", subject, verdict: "allowed" },
+  };
 }
 
 const ALLOWED = { outcome: { outcome: "selected", optionId: "allow_once" } };

@@ -80,6 +80,8 @@ export class Registry {
   readonly #clock: Clock;
   #checked = Number.NEGATIVE_INFINITY;
   #checking: Promise<void> | undefined;
+  /** The last time that was read, as a number and as text: each decision asks several times. */
+  #read = { at: Number.NaN, text: "" };
   readonly #watchers = new Set<() => void>();
 
   private constructor(options: RegistryOptions, hash: SecretHash) {
@@ -101,7 +103,10 @@ export class Registry {
 
   /** The time now, RFC 3339. */
   now(): string {
-    return this.#clock.now().toISOString();
+    const now = this.#clock.now();
+    const at = now.getTime();
+    if (at !== this.#read.at) this.#read = { at, text: now.toISOString() };
+    return this.#read.text;
   }
 
   /** Refreshes a directory that is too old. Rejects when that is not possible. */

@@ -69,7 +69,7 @@ export {
 } from "./decision/verdict.ts";
 export { type FileKind, type FilePort, type FolderEntry, realFiles } from "./facts/files.ts";
 export type { FactsContext } from "./facts/gather.ts";
-export { gatherFacts } from "./facts/gather.ts";
+export { findFolders, gatherFacts } from "./facts/gather.ts";
 export { repositoryPrograms } from "./facts/git/repository.ts";
 export { isManifest, type RunInputs, runInputs } from "./facts/run-inputs.ts";
 export { type SimpleCommand, simpleCommand, tellingArguments } from "./facts/simple-command.ts";

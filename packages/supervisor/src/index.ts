@@ -9,7 +9,7 @@ export type {
   Subject,
   Trust,
 } from "@reins/policy";
-export { realFiles, repositoryPrograms } from "@reins/policy";
+export { type FilePort, realFiles, repositoryPrograms } from "@reins/policy";
 export {
   lifecycleDraft,
   resultDraft,

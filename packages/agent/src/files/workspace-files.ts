@@ -7,7 +7,9 @@ import { FileError, Roots } from "./roots.ts";
 /** A file that is open: where it really lies, and its state. */
 export interface OpenedFile {
   readonly path: string;
-  readonly state: Pick<Stats, "dev" | "ino" | "size" | "mtimeMs" | "ctimeMs">;
+  /** Whether its descriptor says so; otherwise it is the path that was opened. */
+  readonly isCertain: boolean;
+  readonly state: Pick<Stats, "dev" | "ino" | "size" | "mtimeMs" | "ctimeMs" | "nlink" | "isFile">;
 }
 
 /**
@@ -24,18 +26,23 @@ export async function withFile<Result>(
     throw translated(error, path);
   });
   try {
-    const [opened, state] = await Promise.all([descriptorPath(file, real), file.stat()]);
+    const [known, state] = await Promise.all([descriptorPath(file), file.stat()]);
+    const opened = known ?? real;
     await roots.requireInside(opened, path);
     if (!state.isFile()) throw new FileError("not_a_file", `${path} is not a file`);
-    return await use(file, { path: opened, state });
+    const isCertain = known !== undefined && !known.endsWith(DELETED);
+    return await use(file, { path: opened, isCertain, state });
   } finally {
     await file.close();
   }
 }
 
-/** The real path of a descriptor. Only Linux knows it; elsewhere it is the path that was opened. */
-async function descriptorPath({ fd }: FileHandle, opened: string): Promise<string> {
-  return readlink(`/proc/self/fd/${fd}`).catch(() => opened);
+/** What Linux puts behind the path of a file that has been deleted. */
+const DELETED = " (deleted)";
+
+/** The real path of a descriptor. Only Linux knows it. */
+async function descriptorPath({ fd }: FileHandle): Promise<string | undefined> {
+  return readlink(`/proc/self/fd/${fd}`).catch(() => undefined);
 }
 
 /** Reads the start of an open file. */
@@ -78,7 +85,7 @@ export async function withFolder<Result>(
     throw error;
   });
   try {
-    const opened = await descriptorPath(folder, real);
+    const opened = (await descriptorPath(folder)) ?? real;
     await roots.requireInside(opened, path);
     return await use(process.platform === "linux" ? `/proc/self/fd/${folder.fd}` : opened);
   } finally {
@@ -157,10 +164,12 @@ export class ReadableFolder {
 
   /** The names in a folder; those of folders end with a slash. */
   async list(path: string): Promise<readonly string[]> {
-    if (!(await this.#mayRead(path))) return [];
-    const entries = await ifReadable(async () =>
-      readdir(await this.#roots.resolve(path), { withFileTypes: true }),
-    );
+    const [mayRead, real] = await Promise.all([
+      this.#mayRead(path),
+      ifReadable(() => this.#roots.resolve(path)),
+    ]);
+    if (!mayRead || real === undefined) return [];
+    const entries = await ifReadable(() => readdir(real, { withFileTypes: true }));
     const names = (entries ?? []).slice(0, MAX_NAMES);
     return names.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).toSorted();
   }

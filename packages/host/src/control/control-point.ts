@@ -35,6 +35,8 @@ interface Action<Kind extends string> {
   readonly arguments: unknown;
 }
 
+type FileAccess = Action<"file_access"> & Pick<RequestContext, "files">;
+
 /** Why an action is out of reach; blocks it whatever the rules say. */
 interface Reach {
   readonly outOfReach?: string | undefined;
@@ -71,7 +73,7 @@ export type ControlPoint =
    * A file that Reins reads or writes for an agent, or reads because a prompt names it. `isUnattended` if it is read for the
    * context of a model, by the agent's own tool: no person is asked. Of a caller of the API if its origin is the client.
    */
-  | (Action<"file_access"> & Reach & { readonly isUnattended?: boolean; readonly origin?: Origin })
+  | (FileAccess & Reach & { readonly isUnattended?: boolean; readonly origin?: Origin })
   /** A request of the native agent for advice before its model is asked. No person is asked. */
   | { readonly kind: "advice"; readonly event_type: AdviceEventType; readonly payload: unknown }
   /** A command that a client runs for an agent, or that Reins runs for a caller of the API. */
@@ -295,6 +297,7 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
       ...((limit || mayWrite || insists !== undefined || repeats) && { mustAsk }),
       ...(point.kind === "graph_action" && { commits: point.commits }),
       ...("reserves" in point && { reserves: point.reserves }),
+      ...("files" in point && { files: point.files }),
     },
     ...(limited && { uncount: limited.uncount }),
   };
@@ -378,10 +381,8 @@ function unknownSubject(scope: SubjectScope, enforcement: Enforcement): Subject 
   const { context, id: session, mode, record } = scope;
   const { harness, principal } = context;
   const claimed = { principal, agent: agentOf(scope), session, mode, enforcement };
-  return {
-    ...harness.identity.refusedSubject(claimed),
-    ...(record.key !== undefined && { session_key: record.key }),
-  };
+  const refused = harness.identity.refusedSubject(claimed);
+  return record.key === undefined ? refused : { ...refused, session_key: record.key };
 }
 
 /** Rejects with the reason if the principal of a session, or its delegation, has lost its rights, in any process. */

@@ -1,10 +1,10 @@
-import { mkdtemp, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { link, mkdtemp, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Harness } from "@reins/supervisor";
+import { type Harness, realFiles } from "@reins/supervisor";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { ControlRequest } from "./control-point.ts";
-import { fileState, StandingVerdicts } from "./standing-verdicts.ts";
+import { StandingVerdicts, seeFile } from "./standing-verdicts.ts";
 
 /** Standing verdicts over a supervisor with scripted answers. */
 function standing() {
@@ -78,7 +78,7 @@ describe("a verdict that stands", () => {
 test("the state of a file changes with what it holds and with where it leads", async () => {
   const folder = await mkdtemp(join(tmpdir(), "reins-state-"));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const state = () => fileState(folder, "link");
+  const state = async () => (await seeFile(folder, "link")).state;
   const states = [await state()];
   await writeFile(join(folder, "a"), "a");
   await symlink("a", join(folder, "link"));
@@ -89,13 +89,52 @@ test("the state of a file changes with what it holds and with where it leads", a
 });
 
 test("the state of a file that is open is that of its path, until another takes its place", async () => {
+  const { folder, path, opened } = await openedFile();
+  expect((await seeFile(folder, "a", opened)).state).toBe((await seeFile(folder, "a")).state);
+  await rm(path);
+  await writeFile(path, "another");
+  expect((await seeFile(folder, "a", opened)).state).not.toBe((await seeFile(folder, "a")).state);
+});
+
+describe("the file system of a decision", () => {
+  test("has an open file where its descriptor says, whatever its path leads to meanwhile", async () => {
+    const { folder, path, opened } = await openedFile();
+    const { files } = await seeFile(folder, "a", opened);
+    await rm(path);
+    await symlink("elsewhere", path);
+    await writeFile(join(folder, "elsewhere"), "another");
+    expect([await files?.realpath(path), await realFiles.realpath(path)]).toEqual([
+      path,
+      join(folder, "elsewhere"),
+    ]);
+  });
+
+  test("knows an open file that has several names", async () => {
+    const { folder, path, opened } = await openedFile();
+    const { files } = await seeFile(folder, "a", opened);
+    expect(await files?.linkedIdentity(path)).toBeUndefined();
+    await link(path, join(folder, "b"));
+    const linked = await seeFile(folder, "a", { ...opened, state: await stat(path) });
+    expect(await linked.files?.linkedIdentity(path)).toBe(await realFiles.linkedIdentity(path));
+    expect(await linked.files?.linkedIdentity(path)).toBeTypeOf("string");
+  });
+
+  test("is that of the machine where a descriptor or a path does not say enough", async () => {
+    const { folder, opened } = await openedFile();
+    const found = [
+      seeFile(folder, "a", { ...opened, isCertain: false }),
+      seeFile(folder, "b/../a"),
+      seeFile(folder, "nothing"),
+    ];
+    for (const { files } of await Promise.all(found)) expect(files).toBeUndefined();
+  });
+});
+
+/** A file in a folder of its own, and what its descriptor says of it. */
+async function openedFile() {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "reins-state-")));
   onTestFinished(() => rm(folder, { recursive: true }));
   const path = join(folder, "a");
   await writeFile(path, "a");
-  const opened = { path, state: await stat(path) };
-  expect(await fileState(folder, "a", opened)).toBe(await fileState(folder, "a"));
-  await rm(path);
-  await writeFile(path, "another");
-  expect(await fileState(folder, "a", opened)).not.toBe(await fileState(folder, "a"));
-});
+  return { folder, path, opened: { path, isCertain: true, state: await stat(path) } };
+}

@@ -12,7 +12,7 @@ import { sessionMeta, typedOption } from "@reins/agents";
 import { errorMessage } from "@reins/kit";
 import { lifecycleDraft, type Workspace } from "@reins/supervisor";
 import type { SessionPort } from "../control/ask-clients.ts";
-import { recordedSubject } from "../control/control-point.ts";
+import { agentOf, recordedSubject } from "../control/control-point.ts";
 import { CLIENT_DOORS, methodsAt } from "../control/doors.ts";
 import { enforce } from "../control/enforce.ts";
 import { mutationScopeIn, stricterScope } from "../control/mutation-scope.ts";
@@ -90,6 +90,8 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
     const point = { kind: "session_start", tool: method, arguments: begun, origin: "client" } as const;
     const enforced = await enforce(session, point, { signal });
     if (enforced.kind !== "allowed") throw await refusal(method, enforced.verdict);
+    for (const folders of [session.workspace, session.served])
+      context.harness.enter(folders, agentOf(session));
     // What the operator configured comes first: a client takes the name of none of it.
     const all = [...(context.configured ?? []), ...declared];
     const { wrapped, refused } = await wrapServers(session, all, signal);

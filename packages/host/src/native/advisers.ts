@@ -3,7 +3,7 @@ import { Advisor, type DecisionEvents, type DecisionEventType, type OpenedFile }
 import { type Memory, StoredMemory } from "@reins/bridge";
 import { hasCode } from "@reins/kit";
 import type { FamilyAnswers, FamilyAsker, Harness, Principal } from "@reins/supervisor";
-import { fileState, StandingVerdicts } from "../control/standing-verdicts.ts";
+import { StandingVerdicts, seeFile } from "../control/standing-verdicts.ts";
 import type { NativeSettings } from "./start-native.ts";
 
 /** The events that an operator may have answered by a harness of their own. */
@@ -49,8 +49,9 @@ export function familyAnswers(harness: Harness, settings: NativeSettings = {}): 
         depth: subject.depth,
         payload: { tool_name: "read_file", arguments: { path } },
       };
-      const state = await fileState(requestContext.workspace.cwd, path, opened);
-      return (await standing.decide({ event, subject, requestContext }, state)).isAllowed;
+      const { state, files } = await seeFile(requestContext.workspace.cwd, path, opened);
+      const request = { event, subject, requestContext: { ...requestContext, files } };
+      return (await standing.decide(request, state)).isAllowed;
     };
     return new Advisor({
       memory: userMemory(harness, principal),

@@ -29,7 +29,7 @@ import type { Harness, NetworkReach, Principal, Subject } from "@reins/superviso
 import { agentOf, subjectIn } from "../control/control-point.ts";
 import { isAllowedUnasked } from "../control/enforce.ts";
 import { NATIVE } from "../control/scope.ts";
-import { fileState, StandingVerdicts } from "../control/standing-verdicts.ts";
+import { StandingVerdicts, seeFile } from "../control/standing-verdicts.ts";
 import type { GovernorOptions } from "../governor/context.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import { Governor } from "../governor/governor.ts";
@@ -159,13 +159,14 @@ export function startNative(options: NativeOptions): {
   const mayPerceive = async (id: string, path: string, opened?: OpenedFile) => {
     const session = governor.sessionOf(id);
     if (!session) return false;
+    const { state, files } = await seeFile(session.workspace.cwd, path, opened);
     const point = {
       kind: "file_access",
       tool: "read_file",
       arguments: { path },
       isUnattended: true,
+      files,
     } as const;
-    const state = await fileState(session.workspace.cwd, path, opened);
     return (await standing.enforce(session, point, state)).isAllowed;
   };
   const services = nativeServices({

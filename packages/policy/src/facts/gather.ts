@@ -38,9 +38,13 @@ const places = new WeakMap<FactsContext, Promise<Places>>();
 /**
  * What an action is, as far as that can be found out: the tool by the agent's table, its paths followed on the file
  * system, its commands read as a shell would. Never rejects; what cannot be found out is a doubt, and what may do more
- * than is found is opaque.
+ * than is found is opaque. `files` is the file system as far as it was looked at already.
  */
-export async function gatherFacts(event: ControlEvent, context: FactsContext): Promise<Action> {
+export async function gatherFacts(
+  event: ControlEvent,
+  context: FactsContext,
+  files = context.files,
+): Promise<Action> {
   if (!isAction(event) && !tellsOfCall(event)) return nothing({});
   const findings = new Findings();
   let call: ToolCall = { tool: "", versions: [], claims: {}, folders: [], doubts: [] };
@@ -49,7 +53,8 @@ export async function gatherFacts(event: ControlEvent, context: FactsContext): P
     if (call.tool === "" && call.versions.length === 0 && !isAction(event)) return nothing(call.claims);
     for (const why of call.doubts) findings.hide(why);
     await find(call, context, findings);
-    const effects = await new FindingResolver(context, await placesOf(context), findings).effects();
+    const seen = files === context.files ? context : { ...context, files };
+    const effects = await new FindingResolver(seen, await findFolders(context), findings).effects();
     const runsHidden = effects.some((effect) => effect.kind === "exec" && effect.opaque);
     return {
       tool: call.tool,
@@ -107,7 +112,8 @@ async function find(call: ToolCall, context: FactsContext, findings: Findings): 
     findings.hide(`${JSON.stringify(call.tool).slice(0, 80)} is not a known tool of ${context.agent}`);
 }
 
-function placesOf(context: FactsContext): Promise<Places> {
+/** Where the folders of a session really lie: found out once, by the first action that needs it or ahead of that. */
+export function findFolders(context: FactsContext): Promise<Places> {
   let known = places.get(context);
   if (known === undefined) {
     known = Places.of(context);

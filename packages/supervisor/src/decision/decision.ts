@@ -5,6 +5,7 @@ import {
   type ControlEvent,
   type DecisionInput,
   type Enforcement,
+  type FilePort,
   type PolicyVerdict,
   permitsAction,
   type RuleVerdict,
@@ -37,6 +38,8 @@ export interface Workspace {
 /** Where and when an action takes place. */
 export interface RequestContext {
   readonly workspace: Workspace;
+  /** The file system as far as the requester has looked at it already; by default that of the machine. */
+  readonly files?: FilePort | undefined;
   /** The turn it belongs to, if it is known. */
   readonly turn?: string | undefined;
   /** The user who prompted that turn, where it is not the one for whom the agent acts. */
@@ -344,14 +347,10 @@ export class OpenCalls {
     const calls = this.#calls.get(session) ?? [];
     calls.push(call);
     // A prompt stays: what its turn used is still to be charged.
-    if (calls.length > MAX_OPEN)
-      calls.splice(
-        Math.max(
-          0,
-          calls.findIndex((one) => one.event_type !== "pre_prompt"),
-        ),
-        1,
-      );
+    if (calls.length > MAX_OPEN) {
+      const oldest = calls.findIndex((one) => one.event_type !== "pre_prompt");
+      calls.splice(Math.max(0, oldest), 1);
+    }
     this.#calls.delete(session);
     this.#calls.set(session, calls);
     if (this.#calls.size <= MAX_SESSIONS) return;

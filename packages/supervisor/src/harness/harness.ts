@@ -10,6 +10,7 @@ import {
   type ControlEvent,
   type FactsContext,
   type FilePort,
+  findFolders,
   gatherFacts,
   loadToolTables,
   realFiles,
@@ -86,6 +87,7 @@ export class Harness {
   /** What principals and tenants may use at most. */
   readonly quotas: Quotas;
   readonly #harnesses = new Harnesses();
+  readonly #facts: Facts;
   readonly #onError: (error: unknown) => void;
 
   private constructor(
@@ -115,6 +117,7 @@ export class Harness {
     this.approvals = new Approvals({ ...shared, vault, onError, ...(webhooks && { webhooks }) });
     this.runs = new Runs(store, this.redact, clock);
     this.reports = new Reports(store, this.redact, clock);
+    this.#facts = new Facts({ harness: home, userHome });
     this.supervisor = new Supervisor({
       ...shared,
       approvals: this.approvals,
@@ -122,7 +125,7 @@ export class Harness {
         get: (tenant) => policies.inForce.get(tenant),
         load: (tenant) => policies.load(tenant),
       },
-      gatherFacts: new Facts({ harness: home, userHome }).gather,
+      gatherFacts: this.#facts.gather,
       targetState,
       inputState,
       harnesses: this.#harnesses,
@@ -148,6 +151,11 @@ export class Harness {
     const [commitment, vault] = await Promise.all([Commitment.open(keys), Vault.open(keys)]);
     await renewApprovalSeals(store, vault);
     return new Harness(options, { identity, policies, commitment, vault, redactor });
+  }
+
+  /** Looks where the folders of a session really lie, so that its first action need not wait for that. */
+  enter(workspace: Workspace, agent: string): void {
+    this.#facts.enter(workspace, agent);
   }
 
   /** Records entries without the secrets in them, and whatever changes belong with them, in one commit. */
@@ -220,8 +228,13 @@ export class Facts {
   readonly gather = (
     event: ControlEvent,
     { agent }: Subject,
-    { workspace }: RequestContext,
-  ): Promise<Action> => gatherFacts(event, this.#contextOf(workspace, workspace.tools ?? agent));
+    { workspace, files }: Pick<RequestContext, "workspace" | "files">,
+  ): Promise<Action> => gatherFacts(event, this.#contextOf(workspace, workspace.tools ?? agent), files);
+
+  /** Finds the folders of a session ahead of its first action, which reports a failure. */
+  enter(workspace: Workspace, agent: string): void {
+    findFolders(this.#contextOf(workspace, workspace.tools ?? agent)).catch(() => undefined);
+  }
 
   #contextOf(workspace: Workspace, agent: string): FactsContext {
     const known = this.#contexts.get(workspace) ?? new Map<string, FactsContext>();

@@ -1,5 +1,6 @@
 import { realpath } from "node:fs/promises";
 import { extname, resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { type JsonObject, readContent, reinsMeta } from "@reins/acp";
 import { type FileStamps, hasCode, visibleJson } from "@reins/kit";
 import type { Harness, PolicyKeeper, Subject, Trust } from "@reins/supervisor";
@@ -40,7 +41,12 @@ export class ConstitutionalPreparation implements TurnPreparation {
 
   lookAhead(session: GovernedSession): void {
     const stamps = this.#noSkills.get(session);
-    if (stamps) this.#isWithout.set(session, stamps.areCurrent());
+    // After the verdict is on its way to the disk: to wake other threads before would hold it up.
+    if (stamps)
+      this.#isWithout.set(
+        session,
+        setImmediate().then(() => stamps.areCurrent()),
+      );
   }
 
   async compose(

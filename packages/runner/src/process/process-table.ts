@@ -109,7 +109,7 @@ const LOCKS = /^Max file locks +(\d{18}) /m;
 const COMMAND_LENGTH = 200;
 /** `PF_KTHREAD` of the kernel. */
 const KERNEL_THREAD = 0x20_00_00;
-/** How many processes are read before yielding to the event loop. */
+/** How many processes are read in a turn of the event loop, by all scans together. */
 const BATCH = 64;
 /** The limit for programs that start processes faster than they can be read. */
 const ROUNDS = 20;
@@ -122,22 +122,39 @@ const linuxTable: ProcessTable = {
   signal: signalProcess,
 };
 
+/** What scans have read in this turn of the event loop: those that run side by side read each process once. */
+const readInTurn = new Map<number, ProcessEntry | undefined>();
+
 /**
  * A program that replaces itself again and again is never in a list that was read a moment ago, so the list is read
- * until it holds nothing new. Reading is synchronous: what is seen is then still there.
+ * until it holds nothing new. Reading is synchronous: what is seen is then still there. A scan begins in a turn of its own,
+ * so it never goes by what the one before it has read.
  */
 async function* scanProc(): AsyncGenerator<ProcessEntry> {
+  await nextTurn();
   const seen = new Set<string>();
   for (let round = 0; round < ROUNDS; round += 1) {
     const fresh = readdirSync("/proc").filter((name) => PID.test(name) && !seen.has(name));
     if (fresh.length === 0) return;
-    for (const [index, name] of fresh.entries()) {
+    for (const name of fresh) {
       seen.add(name);
-      const entry = readProcess(Number(name));
+      const pid = Number(name);
+      while (readInTurn.size >= BATCH && !readInTurn.has(pid)) await nextTurn();
+      const entry = readForAll(pid);
       if (entry) yield entry;
-      if (index % BATCH === BATCH - 1) await nextTurn();
     }
   }
+}
+
+/** Reads a process for all scans of this turn. */
+function readForAll(pid: number): ProcessEntry | undefined {
+  if (readInTurn.has(pid)) return readInTurn.get(pid);
+  if (readInTurn.size === 0) void nextTurn().then(() => readInTurn.clear());
+  const entry = readProcess(pid);
+  let marks: Partial<Mark> | undefined;
+  const shared = entry && { ...entry, marks: () => (marks ??= entry.marks()) };
+  readInTurn.set(pid, shared);
+  return shared;
 }
 
 function readProcess(pid: number): ProcessEntry | undefined {

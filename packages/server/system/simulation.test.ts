@@ -95,9 +95,8 @@ describe("a simulated cluster", { timeout: 120_000 }, () => {
     // Two requests may ask at the same time.
     expect(counts.get("looks for an owner")).toBeLessThan(2 * nodes * tenants);
     expect(counts.get("notices") ?? 0).toBe(0);
-    // What each takeover lists, and nothing besides.
-    expect(counts.get("lists of nodes")).toBe(tenants);
-    expect(quiet.counts.get("lists of nodes")).toBe(0);
+    expect(counts.get("choices of nodes")).toBe(tenants);
+    for (const { counts: of } of [quiet, busy]) expect(of.get("lists of nodes")).toBe(0);
     expect(counts.get("looks at nodes")).toBeGreaterThan(nodes);
     expect(counts.get("rows of looks at nodes")).toBe(0);
   });

@@ -1,5 +1,5 @@
 import type { KnownNode, NodeState, NodesSince, Peer, TenantOwner } from "./nodes.ts";
-import type { Database, OpenTables, TablesModule } from "./store.ts";
+import type { Database, OpenTables, Statement, TablesModule } from "./store.ts";
 
 interface NodeRow extends Pick<KnownNode, "id" | "epoch" | "claim" | "since" | "expires" | "tenants"> {
   readonly labels: string;
@@ -21,6 +21,20 @@ const JOINED = `SELECT n.id AS node, n.epoch, n.owner AS claim, s.body
   FROM store_nodes n LEFT JOIN node_states s ON s.node = n.id AND s.claim = n.owner
   WHERE n.epoch > ? AND n.owner <> '' AND n.shared ORDER BY n.epoch`;
 
+/** How busy a node is for its capacity, in millionths, by its sessions and tenants. */
+const WEIGH = `UPDATE node_states SET load = 1000000 * (sessions + (SELECT count(*) FROM tenant_owners o
+    WHERE o.node = node_states.node AND o.claim = node_states.claim)) / (SELECT
+      CASE WHEN n.capacity IS NULL THEN 1000 WHEN n.capacity < 1 THEN 1 ELSE n.capacity END
+      FROM store_nodes n WHERE n.id = node_states.node)
+  WHERE node = ?`;
+
+/** Nodes that may take a tenant over, the least busy first. */
+const CANDIDATES = `SELECT n.id, n.owner AS claim, n.labels, s.body, s.load
+  FROM node_states s JOIN store_nodes n ON n.id = s.node AND n.owner = s.claim
+  WHERE s.draining = 0 AND n.shared AND n.expires > clock_timestamp()
+    AND (s.load > @load OR (s.load = @load AND s.node > @id))
+  ORDER BY s.load, s.node LIMIT 16`;
+
 /** A claim that was not ended counts, also when it has run out: the other nodes end it, and only then is it over. */
 const OWNER = `SELECT o.tenant, o.node, o.claim, s.body FROM tenant_owners o
   JOIN store_nodes n ON n.id = o.node AND n.owner = o.claim
@@ -39,6 +53,9 @@ const module: TablesModule = {
      ) STRICT;
      CREATE TABLE tenant_owners (tenant TEXT PRIMARY KEY, node TEXT NOT NULL, claim TEXT NOT NULL) STRICT;
      CREATE INDEX tenant_owners_by_node ON tenant_owners (node, claim)`,
+    `ALTER TABLE node_states ADD COLUMN sessions INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE node_states ADD COLUMN load INTEGER NOT NULL DEFAULT 0;
+     CREATE INDEX node_states_by_load ON node_states (load, node)`,
   ],
   // What else changes here shows in the claims, at which each node looks, or by an owner that cannot be reached.
   announces: ["disown"],
@@ -67,11 +84,13 @@ const ALONE: OpenTables = {
 function openShared(database: Database): OpenTables {
   const list = database.prepare<NodeRow>(LIST);
   const tell = database.prepare<{ readonly draining: number }>(
-    `INSERT INTO node_states (node, claim, draining, body) VALUES (?, ?, 0, ?)
-     ON CONFLICT (node) DO UPDATE SET claim = excluded.claim, body = excluded.body,
+    `INSERT INTO node_states (node, claim, draining, body, sessions) VALUES (?, ?, 0, ?, ?)
+     ON CONFLICT (node) DO UPDATE SET claim = excluded.claim, body = excluded.body, sessions = excluded.sessions,
        draining = CASE WHEN node_states.claim = excluded.claim THEN node_states.draining ELSE 0 END
      RETURNING draining`,
   );
+  const weigh = database.prepare(WEIGH);
+  const candidates = database.prepare<Candidate>(CANDIDATES);
   const owner = database.prepare<{ tenant: string; node: string; claim: string; body: string }>(OWNER);
   const own = database.prepare(
     `INSERT INTO tenant_owners (tenant, node, claim) VALUES (?, ?, ?)
@@ -112,7 +131,9 @@ function openShared(database: Database): OpenTables {
   return {
     changes: {
       tell({ node, claim, state }: { node: string; claim: string; state: NodeState }): boolean {
-        return tell.get(node, claim, JSON.stringify(state))?.draining === 1;
+        const told = tell.get(node, claim, JSON.stringify(state), state.sessions);
+        weigh.run(node);
+        return told?.draining === 1;
       },
       own({
         tenant,
@@ -125,15 +146,16 @@ function openShared(database: Database): OpenTables {
       }): TenantOwner | undefined {
         const known = ownerOf({ tenant });
         if (known) return known;
-        const chosen = chosenOf(
-          nodes().filter((node) => hasLabels(node, labels)),
-          agents,
-        );
-        if (!chosen?.state) return undefined;
+        const chosen = chosenOf(candidates, labels, agents);
+        if (!chosen) return undefined;
         own.run(tenant, chosen.id, chosen.claim);
-        return { tenant, node: chosen.id, claim: chosen.claim, address: chosen.state.address };
+        weigh.run(chosen.id);
+        return { tenant, node: chosen.id, claim: chosen.claim, address: JSON.parse(chosen.body).address };
       },
-      disown: ({ tenant, node, claim }: TenantOwner) => void disown.run(tenant, node, claim),
+      disown({ tenant, node, claim }: TenantOwner): void {
+        disown.run(tenant, node, claim);
+        weigh.run(node);
+      },
       drain: ({ node, isDraining }: { node: string; isDraining: boolean }) =>
         drain.run(isDraining ? 1 : 0, node).changes > 0,
       end: ({ node, claim }: { node: string; claim: string }) => end.run(node, claim).changes > 0,
@@ -148,17 +170,41 @@ function openShared(database: Database): OpenTables {
   };
 }
 
-function hasLabels(node: KnownNode, wanted: Readonly<Record<string, string>>): boolean {
-  return Object.entries(wanted).every(([name, value]) => node.labels[name] === value);
+interface Candidate extends Pick<NodeRow, "id" | "claim" | "labels"> {
+  readonly body: string;
+  readonly load: number;
 }
 
-/** The node that takes over a tenant: with most of its agents, and then the fewest sessions and tenants for its capacity. */
-function chosenOf(nodes: readonly KnownNode[], agents: readonly string[]): KnownNode | undefined {
-  const fit = nodes.filter(({ isAlive, state }) => isAlive && state && !state.isDraining);
-  const hasOf = ({ state }: KnownNode) => agents.filter((agent) => state?.agents.includes(agent)).length;
-  const loadOf = ({ state, tenants, capacity = 1_000 }: KnownNode) =>
-    ((state?.sessions ?? 0) + tenants) / Math.max(capacity, 1);
-  return fit.toSorted((one, other) => hasOf(other) - hasOf(one) || loadOf(one) - loadOf(other))[0];
+/**
+ * The node that takes over a tenant: with most of its agents, and of those the least busy. One that has all of them ends
+ * the search.
+ */
+function chosenOf(
+  candidates: Statement<Candidate>,
+  labels: Readonly<Record<string, string>>,
+  agents: readonly string[],
+): Candidate | undefined {
+  let best: { readonly node: Candidate; readonly has: number } | undefined;
+  let last: Pick<Candidate, "load" | "id"> | undefined = { load: -1, id: "" };
+  while (last) {
+    const page: Candidate[] = candidates.all({ load: last.load, id: last.id });
+    for (const node of page) {
+      if (!hasLabels(node, labels)) continue;
+      const installed: readonly string[] = agents.length > 0 ? JSON.parse(node.body).agents : [];
+      const has = agents.filter((agent) => installed.includes(agent)).length;
+      if (has === agents.length) return node;
+      if (!best || has > best.has) best = { node, has };
+    }
+    last = page.at(-1);
+  }
+  return best?.node;
+}
+
+function hasLabels(node: Candidate, wanted: Readonly<Record<string, string>>): boolean {
+  const given = Object.entries(wanted);
+  if (given.length === 0) return true;
+  const labels: Readonly<Record<string, string>> = JSON.parse(node.labels);
+  return given.every(([name, value]) => labels[name] === value);
 }
 
 function nodeIn({ labels, alive, capacity, body, draining, ...row }: NodeRow): KnownNode {

@@ -330,6 +330,7 @@ function kindOf(sql: string): string {
   if (/^UPDATE store_nodes SET expires/.test(sql)) return "heartbeats";
   if (/^UPDATE store_nodes SET owner = '' WHERE id IN/.test(sql)) return "looks for expired claims";
   if (/WHERE n.epoch > \?/.test(sql)) return "looks at nodes";
+  if (/ORDER BY s.load, s.node/.test(sql)) return "choices of nodes";
   if (/FROM store_nodes n LEFT JOIN node_states/.test(sql)) return "lists of nodes";
   if (/^SELECT o.tenant, o.node/.test(sql)) return "looks for an owner";
   if (/tenant_owners/.test(sql) && /^(INSERT|DELETE)/.test(sql)) return "changes of owners";

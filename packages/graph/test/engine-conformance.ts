@@ -250,6 +250,29 @@ export function engineConformance(name: string, make: () => Promise<EngineUnderT
       await engine.close();
     });
 
+    test("has a run that waits for a value go on with it before its sender does", async () => {
+      const { open } = await make();
+      const began = Promise.withResolvers<void>();
+      const got: unknown[] = [];
+      const engine = await open(async (_, { available, choose, hasReceived, receive }) => {
+        began.resolve();
+        while (got.length < 3) {
+          await available("value");
+          if (await choose(`event-${got.length}`, () => hasReceived("value")))
+            got.push(await receive("value"));
+        }
+        return [];
+      });
+      await engine.start("run", null);
+      await began.promise;
+      for (const count of [1, 2, 3]) {
+        expect(await engine.send("run", "value", count)).toBe(true);
+        expect(got).toHaveLength(count);
+      }
+      expect(await engine.ended("run")).toEqual([]);
+      await engine.close();
+    });
+
     test("runs children, once each and across a kill, and joins them", async () => {
       const { open, kill } = await make();
       let effects = 0;

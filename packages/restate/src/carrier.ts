@@ -39,6 +39,8 @@ interface Carried {
   count: number;
   handed: number;
   delivered: number;
+  /** The number of the last value under each name that the run has got here. */
+  readonly received: Map<string, number>;
   delivering: Promise<void>;
   failure: { readonly error: unknown } | undefined;
   changed: PromiseWithResolvers<void>;
@@ -148,7 +150,16 @@ export class Carrier<Input, Result> {
   /** The run is over for Restate. */
   over(run: string, mark: WorkerProgress): void {
     this.store(run, mark);
+    const carried = this.#runs.get(run);
     this.#runs.delete(run);
+    if (carried) this.#wake(carried);
+  }
+
+  /** Resolves when a run has got a value here and gone on with it, or is not carried here any more. */
+  async received(run: string, name: string, number: number): Promise<void> {
+    const carried = this.#of(run);
+    const isThere = () => (carried.received.get(name) ?? 0) >= number;
+    while (!isThere() && this.#runs.get(run) === carried && !this.#isClosed) await carried.changed.promise;
   }
 
   /** Hands messages to a run, in their order; those that it has got already change nothing. */
@@ -178,8 +189,10 @@ export class Carrier<Input, Result> {
       const value = this.opened(run, message);
       const { name, number } = message;
       if (name === undefined) await this.#local?.cancel(run);
-      else
+      else {
         await this.#local?.send(run, name, value, { reopen: true, ...(number !== undefined && { number }) });
+        carried.received.set(name, number ?? 0);
+      }
       carried.delivered = message.seq;
       this.#wake(carried);
     } catch (error) {
@@ -229,6 +242,7 @@ export class Carrier<Input, Result> {
     if (known) return known;
     const carried: Carried = {
       ...{ turn, waiting: [], count: 0, handed: 0, delivered: 0, failure: undefined },
+      received: new Map(),
       connected: AbortSignal.abort(),
       delivering: Promise.resolve(),
       changed: Promise.withResolvers(),

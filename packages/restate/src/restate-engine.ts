@@ -8,7 +8,7 @@ import {
   type RunEngine,
   type RunJournal,
 } from "@reins/graph";
-import { errorMessage, KeyedQueue, sleep, systemClock } from "@reins/kit";
+import { errorMessage, KeyedQueue, settlesWithin, sleep, systemClock } from "@reins/kit";
 import { z } from "zod";
 import { Carrier } from "./carrier.ts";
 import { type RestateAddress, RestateApi, RestateError } from "./restate-api.ts";
@@ -145,8 +145,11 @@ export class RestateEngine<Input, Result> implements RunEngine<Input, Result> {
     const earlier = [...journaled.entries.keys()].filter((entry) => entry.startsWith(`sent/${name}/`)).length;
     const number = await this.#send(run, { sealed, name, earlier, begins });
     if (number === null) return false;
-    // Until it has what reopens it, its journal has the end of before.
-    if (journaled.end) await this.#sees(run, ({ entries }) => entries.has(`sent/${name}/${number}`));
+    // Its journal has what reopens it, or what another process carries it with, before it can go on.
+    if (journaled.end || !this.#local.isUnderWay(run))
+      await this.#sees(run, ({ entries }) => entries.has(`sent/${name}/${number}`));
+    if (this.#local.isUnderWay(run))
+      await settlesWithin(this.#carrier.received(run, name, number), MOST_LOOKS * LOOK_MS);
     return true;
   }
 

@@ -51,7 +51,8 @@ export interface RunEngine<Input, Result> {
   /** Starts a run under an id of its own; resolves when that is stored. Starting it again changes nothing. */
   start(run: string, input: Input): Promise<void>;
   /**
-   * Sends a value to a run, for the orchestration to receive under a name. A run that has ended is reopened if asked for:
+   * Sends a value to a run, for the orchestration to receive under a name. Where it waits for that, it has gone on, up to the
+   * next that it waits for, before this resolves: its caller sees what follows. A run that has ended is reopened if asked for:
    * it takes the same course as before, to where it ended, and then has received one value more. False for no such run,
    * one that has ended and is not to be reopened, and one that was cancelled.
    */

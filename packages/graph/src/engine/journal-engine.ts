@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { type Clock, errorMessage, sleep, systemClock } from "@reins/kit";
 import type { EngineEnd, EngineRun, Orchestration, RunEngine, RunScope } from "./engine.ts";
 import { MemoryJournal } from "./memory-journal.ts";
@@ -209,14 +210,13 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
 
   async #deliver(run: string, active: Active<Result>, name: string, value: unknown): Promise<boolean> {
     const { waiting } = active.pass;
-    await this.#stored(
-      run,
-      active,
-      this.#journal.append(run, enqueue(active, name, value), value, { durable: true }),
-    );
+    const entry = enqueue(active, name, value);
+    await this.#stored(run, active, this.#journal.append(run, entry, value, { durable: true }));
     const waits = waiting.get(name) ?? [];
     waiting.delete(name);
     for (const wake of waits) wake();
+    // All that follows at once has happened then.
+    await setImmediate();
     return true;
   }
 

@@ -11,6 +11,8 @@ export class ScriptedProtocol implements ProtocolService {
   /** Every message that was declared. */
   readonly declared: DeclaringMessage[] = [];
   readonly turns: string[] = [];
+  /** How many characters each transcript might have. */
+  readonly rooms: (number | undefined)[] = [];
   #seen = 0;
   #script: ScriptedDeclared[];
 
@@ -27,7 +29,11 @@ export class ScriptedProtocol implements ProtocolService {
     this.turns.push(`## User request\n\n${text}`);
   }
 
-  async transcript(_sessionId: string, { unseen = false } = {}): Promise<string> {
+  async transcript(
+    _sessionId: string,
+    { unseen = false, most }: { readonly unseen?: boolean; readonly most?: number } = {},
+  ): Promise<string> {
+    if (!unseen) this.rooms.push(most);
     const turns = unseen ? this.turns.slice(this.#seen) : this.turns;
     return [...turns, "Decide the next step."].join("\n\n");
   }

@@ -1,8 +1,8 @@
 import { isObject, parseObject } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
-import { type HistoryEntry, type TokenUsage, transcriptOf } from "../history/entry.ts";
+import { type HistoryEntry, type Message, type TokenUsage, transcriptOf } from "../history/entry.ts";
 import { ModelError, type ModelInfo } from "../models/model.ts";
-import { tokensIn, tokensOf, tokensOfAll, totalOf } from "../models/tokens.ts";
+import { charactersFor, tokensIn, tokensOf, tokensOfAll, totalOf } from "../models/tokens.ts";
 import { IdleTimeout } from "../turn/ask-model.ts";
 import { contextTokens, type Turn } from "../turn/turn.ts";
 
@@ -213,12 +213,20 @@ function lineOf(part: {
 const FULL = 0.85;
 /** The share of the context from which an idle session is compacted. */
 const HALF_FULL = 0.5;
+/** The fewest tokens of a transcript: the request of the user, and what came last. */
+const LEAST_TRANSCRIPT = 1_000;
 /** The share of the context that is kept verbatim. */
 const KEPT = 0.3;
 
 /** The tokens that a conversation may have, with the model's output reserved. */
 function roomFor({ contextTokens: all, maxOutputTokens }: ModelInfo): number {
   return Math.max(1_000, all - maxOutputTokens);
+}
+
+/** The characters that a transcript in place of the conversation may have beside a system prompt and messages. */
+export function transcriptRoom(info: ModelInfo, system: string, messages: readonly Message[]): number {
+  const beside = tokensIn(system) + tokensOfAll(messages);
+  return charactersFor(Math.max(LEAST_TRANSCRIPT, FULL * roomFor(info) - beside));
 }
 
 /** Whether a history is long enough to be compacted while the session is idle. */

@@ -25,6 +25,11 @@ export function tokensFor(characters: number): number {
   return Math.ceil(characters / CHARACTERS);
 }
 
+/** Estimates how many characters have so many tokens. */
+export function charactersFor(tokens: number): number {
+  return Math.floor(tokens * CHARACTERS);
+}
+
 /** Estimates the tokens of messages. */
 export function tokensOfAll(messages: readonly Message[]): number {
   return messages.reduce((sum, message) => sum + tokensOf(message), 0);

@@ -116,9 +116,12 @@ export interface ProtocolService {
   /**
    * The transcript of a session: all that the model is shown beside the system prompt. With `unseen` only the turns that
    * were added, or whose run has changed, since the last message was declared, without the model's own words: for
-   * an agent that keeps its own history.
+   * an agent that keeps its own history. It has at most so many characters, where that is known.
    */
-  transcript(sessionId: string, options?: { readonly unseen?: boolean }): Promise<string>;
+  transcript(
+    sessionId: string,
+    options?: { readonly unseen?: boolean; readonly most?: number },
+  ): Promise<string>;
   /** Reads a message and carries out what it declares, up to the next point where the model decides. */
   declare(sessionId: string, message: DeclaringMessage, signal: AbortSignal): Promise<Declared>;
 }

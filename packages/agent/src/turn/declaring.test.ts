@@ -7,7 +7,7 @@ import { TestClient } from "../../test/test-client.ts";
 import { testWorkspace } from "../../test/workspace.ts";
 import type { NativeAgentOptions } from "../agent-dependencies.ts";
 import { VolatileSessionStore } from "../history/session-store.ts";
-import { ModelError } from "../models/model.ts";
+import { ModelError, type ModelInfo } from "../models/model.ts";
 import type { SkillService } from "../skills/session-skills.ts";
 
 const ACT = { kind: "act", calls: [{ id: "a", type: "tool", name: "read_file", args: { path: "a.txt" } }] };
@@ -18,14 +18,16 @@ async function run({
   script,
   control = new ScriptedControl(),
   skills,
+  info,
   ...options
 }: NativeAgentOptions & {
   readonly skills?: SkillService;
   readonly replies: readonly ScriptedReply[];
   readonly script: readonly ScriptedDeclared[];
+  readonly info?: Partial<ModelInfo>;
   readonly control?: ScriptedControl;
 }) {
-  const model = new ScriptedModel(replies);
+  const model = new ScriptedModel(replies, info);
   const protocol = new ScriptedProtocol(...script);
   const { cwd } = await testWorkspace({ "a.txt": "a" });
   const store = new VolatileSessionStore();
@@ -220,6 +222,33 @@ describe("a turn in the mode protocol", () => {
     });
     expect(await prompt("go on")).toMatchObject({ stopReason: "max_turn_requests" });
     expect(model.asked).toHaveLength(3);
+  });
+
+  test.each([
+    [{ contextTokens: 200_000, maxOutputTokens: 20_000 }, 560_000, 612_000],
+    [{ contextTokens: 32_000, maxOutputTokens: 4_000 }, 50_000, 95_200],
+    [{ contextTokens: 1_000, maxOutputTokens: 500 }, 4_000, 4_000],
+  ])("shows a model with %j as much of the transcript as it has room for", async (info, least, most) => {
+    const { prompt, protocol } = await run({ info, replies: ["Done."], script: [{ over: "Done." }] });
+    await prompt("go");
+    expect(protocol.rooms[0]).toBeGreaterThanOrEqual(least);
+    expect(protocol.rooms[0]).toBeLessThanOrEqual(most);
+  });
+
+  test("shows less of the transcript where the model refuses it as too long", async () => {
+    const tooLong = new ModelError("context_exceeded", "prompt is too long");
+    const exceeded: ScriptedReply = [{ type: "end", stop: "context_exceeded" }];
+    const script = [{ observation: "### Result for a" }, { over: "It says a." }];
+    const { prompt, protocol, model, store, client } = await run({
+      ...{ replies: [declaring, tooLong, exceeded, "It says a."], script },
+    });
+    expect(await prompt("read a.txt")).toMatchObject({ stopReason: "end_turn" });
+    const [, whole = 0, half, quarter] = protocol.rooms;
+    expect([half, quarter]).toEqual([Math.floor(whole / 2), Math.floor(whole / 4)]);
+    const kept = JSON.stringify((await store.read(client.sessionId))?.entries);
+    expect(kept.split("### Result for a")).toHaveLength(2);
+    model.play(tooLong);
+    await expect(prompt("again")).rejects.toMatchObject({ message: expect.stringContaining("too long") });
   });
 
   test("declares nothing by a message that was cut off at the model's limit", async () => {

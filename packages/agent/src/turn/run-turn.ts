@@ -1,4 +1,4 @@
-import { compact, compactIfFull } from "../compaction/compact.ts";
+import { compact, compactIfFull, transcriptRoom } from "../compaction/compact.ts";
 import { type AssistantPart, type CallPart, type HistoryEntry, partsText } from "../history/entry.ts";
 import { ModelError } from "../models/model.ts";
 import { totalOf } from "../models/tokens.ts";
@@ -95,9 +95,10 @@ const MODEL_REFUSED = "the model refused to continue";
 /** Asks the model what it wants done, and the runtime to do it, until a message declares nothing more. */
 async function declareUntilOver(turn: Turn, protocol: ProtocolService, brief: Brief): Promise<TurnEnd> {
   const { limits, sessionId, emit } = turn.setting;
+  let view: ViewOptions = { share: 1, isAgain: false };
   for (let request = 1; request <= limits.requests; request += 1) {
     if (!(await mayContinue(turn, request))) return stopped("max_turn_requests");
-    if (request > 1) turn.declaring = await declaringView(turn, protocol, brief);
+    if (request > 1) turn.declaring = await declaringView(turn, protocol, brief, view);
     const permission = await requestPromptPermission(turn, request);
     if (permission.kind === "refused") return await refuse(turn, permission.reason);
     turn.request = request;
@@ -105,14 +106,19 @@ async function declareUntilOver(turn: Turn, protocol: ProtocolService, brief: Br
       turn.instructions = await useSkills(turn, request);
     if (request === 1) {
       await beginDeclaring(turn, protocol);
-      turn.declaring = await declaringView(turn, protocol, brief);
+      turn.declaring = await declaringView(turn, protocol, brief, view);
     }
-    const answer = await askModel(turn);
-    await chargeAnswer(turn, answer);
+    const answer = await askModel(turn).catch((error: unknown) => tooLong(error, view));
+    if (answer) await chargeAnswer(turn, answer);
+    if (!answer || answer.stop === "context_exceeded" || answer.stop === "paused") {
+      const isPaused = answer?.stop === "paused";
+      if (!isPaused && view.share <= LEAST_SHARE)
+        throw new ModelError("context_exceeded", "the transcript is too long for the model");
+      view = { share: isPaused ? view.share : view.share / 2, isAgain: true };
+      continue;
+    }
+    view = { ...view, isAgain: false };
     if (answer.stop === "refusal") return await refuse(turn, MODEL_REFUSED);
-    if (answer.stop === "context_exceeded")
-      throw new ModelError("context_exceeded", "the transcript is too long for the model");
-    if (answer.stop === "paused") continue;
     const isComplete = answer.stop !== "max_tokens";
     const message = { text: textIn(answer), calls: callsIn(answer), isComplete };
     const declared = await protocol.declare(sessionId, message, turn.signal).catch(async (error: unknown) => {
@@ -270,19 +276,42 @@ async function beginDeclaring(turn: Turn, protocol: ProtocolService): Promise<vo
   turn.setStatus("executing");
 }
 
+/** How much a model is shown of what there is room for, and whether that was shown to it before. */
+interface ViewOptions {
+  readonly share: number;
+  readonly isAgain: boolean;
+}
+
+/** The smallest share: a model that refuses even that has less room than is known of it. */
+const LEAST_SHARE = 1 / 8;
+
+/** Nothing, where a model refused what it was shown as too long and can be shown less. */
+function tooLong(error: unknown, { share }: ViewOptions): undefined {
+  if (error instanceof ModelError && error.code === "context_exceeded" && share > LEAST_SHARE) return;
+  throw error;
+}
+
 /** Reads what the model is shown next; what is new of it goes into the history, for turns in other modes. */
-async function declaringView(turn: Turn, protocol: ProtocolService, brief: Brief): Promise<DeclaringView> {
-  const { sessionId, system, keep } = turn.setting;
+async function declaringView(
+  turn: Turn,
+  protocol: ProtocolService,
+  brief: Brief,
+  { share, isAgain }: ViewOptions,
+): Promise<DeclaringView> {
+  const { sessionId, system: own, keep } = turn.setting;
   const { tool, instructions } = await protocol.describe(sessionId);
-  const text = await protocol.transcript(sessionId);
-  const news = turn.declaring ? await protocol.transcript(sessionId, { unseen: true }) : turn.words;
-  if (turn.declaring)
-    await keep({ kind: "user", ...turn.mark, parts: [{ type: "text", text: news, context: true }] });
-  const images = turn.prompt.filter(({ type }) => type === "image");
   // Its plans are graphs, which the runtime shows.
   const context = briefText({ ...brief, strategy: "none" }, "");
+  const system = [own, instructions, turn.instructions, context].filter((part) => part !== "").join("\n\n");
+  const images = turn.prompt.filter(({ type }) => type === "image");
+  const beside = JSON.stringify(tool) + system;
+  const most = Math.floor(share * transcriptRoom(turn.model.info, beside, [{ role: "user", parts: images }]));
+  const text = await protocol.transcript(sessionId, { most });
+  const news = turn.declaring ? await protocol.transcript(sessionId, { unseen: true, most }) : turn.words;
+  if (turn.declaring && !isAgain)
+    await keep({ kind: "user", ...turn.mark, parts: [{ type: "text", text: news, context: true }] });
   return {
-    system: [system, instructions, turn.instructions, context].filter((part) => part !== "").join("\n\n"),
+    system,
     messages: [{ role: "user", parts: [{ type: "text", text }, ...images] }],
     tools: [tool],
     news,

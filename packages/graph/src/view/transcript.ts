@@ -49,7 +49,7 @@ export interface TranscriptOptions extends ObservationLimits {
   readonly recent?: number;
   readonly short?: number;
   /** The most characters of all turns together. What does not fit is shown in short, or left out: the oldest first. */
-  readonly most?: number;
+  readonly most?: number | undefined;
   /** Which turns are shown, by their position; all if absent. */
   readonly shows?: ((index: number) => boolean) | undefined;
 }
@@ -60,7 +60,7 @@ const CLOSING = [
 ].join("\n");
 const RECENT = 2;
 const SHORT = 8_000;
-/** Some 60,000 tokens: what most models have room for beside their instructions and their answer. */
+/** Where the window of the model is not known: some 60,000 tokens, for which most have room. */
 const MOST = 240_000;
 /** The characters around a turn. */
 const TAGS = 40;

@@ -12,6 +12,7 @@ import {
   type RunTurn,
   readCarried,
   reportFaults,
+  type TranscriptOptions,
   type TranscriptTurn,
   transcript,
 } from "@reins/graph";
@@ -59,8 +60,8 @@ export class Protocol {
     return {
       describe: async (id) => this.#describe(await session(id)),
       begin: async (id, text) => this.#add(await session(id), { kind: "user", text }),
-      transcript: async (id, { unseen = false } = {}) =>
-        unseen ? this.#unseen(await session(id)) : this.#transcript(await session(id)),
+      transcript: async (id, { unseen = false, most } = {}) =>
+        unseen ? this.#unseen(await session(id), most) : this.#transcript(await session(id), { most }),
       declare: async (id, message, signal) => this.#declare(await session(id), message, signal),
     };
   }
@@ -83,15 +84,18 @@ export class Protocol {
     };
   }
 
-  async #transcript(session: SessionRecord, shows?: (index: number) => boolean): Promise<string> {
+  async #transcript(
+    session: SessionRecord,
+    shown: Pick<TranscriptOptions, "most" | "shows">,
+  ): Promise<string> {
     const stored = await this.#turns(session);
     const turns = await Promise.all(stored.map((turn) => this.#shown(session, turn)));
     const mode = turns.findLast((turn) => turn.kind === "run")?.graph.replay ?? "hybrid";
-    return transcript(turns, { ...RESULT_LIMITS, mode, shows });
+    return transcript(turns, { ...RESULT_LIMITS, mode, ...shown });
   }
 
   /** What the model has not seen: turns since its last message but its own words, and ends of earlier runs. */
-  async #unseen(session: SessionRecord): Promise<string> {
+  async #unseen(session: SessionRecord, most: number | undefined): Promise<string> {
     const stored = await this.#stored(session);
     const last = stored.findLastIndex(({ kind }) => kind === "heard");
     const heard = stored[last];
@@ -106,7 +110,8 @@ export class Protocol {
         return (await this.#find(session, turn.run))?.isOver ?? false;
       }),
     );
-    return shown.includes(true) ? this.#transcript(session, (index) => shown[index] ?? false) : "";
+    const shows = (index: number) => shown[index] ?? false;
+    return shown.includes(true) ? this.#transcript(session, { most, shows }) : "";
   }
 
   async #declare(session: SessionRecord, message: DeclaringMessage, signal: AbortSignal): Promise<Declared> {

@@ -183,6 +183,31 @@ test("agents that run together keep to the money of their run: one is stopped on
   expect(await read()).toHaveLength(2);
 });
 
+test("what an agent has others do counts against what it was given itself", async () => {
+  const help = reply(call("spawn_subagent", { prompt: "Help" }));
+  const read = reply(call("read_file", { path: "seed.txt" }));
+  const parts = [
+    scene("Lead", help, help, reply(say("Led."))),
+    scene("Help", read, read, reply(say("Helped."))),
+  ];
+  const home = await openGraphHome({ parts });
+  await writeFile(join(home.workspace, "seed.txt"), "green");
+  const lead = { id: "lead", executor: { type: "agent", target: "native" }, description: "Lead" };
+  const reads = async () =>
+    (await home.entries("tool_result")).filter(({ target }) => target === "read_file");
+  expect((await home.run([lead])).status).toBe("completed");
+  expect(await reads()).toHaveLength(4);
+  await home.run([{ ...lead, budget: { calls: 4 } }]);
+  expect(await reads()).toHaveLength(6);
+  const refused = (await home.entries("policy_verdict")).filter(
+    ({ payload }) => Object(payload).verdict === "blocked",
+  );
+  expect(refused.map(({ target, payload }) => [target, Object(payload).reason])).toContainEqual([
+    "spawn_subagent",
+    expect.stringContaining("the task's 4 calls are used up"),
+  ]);
+});
+
 test("every call has a card of its own, also where ids of actions look like numbers of attempts", async () => {
   const step = { tool: "run_command", input: { command: "true" } };
   const pipelines = { twice: { description: "Two steps.", steps: [step, step] } };

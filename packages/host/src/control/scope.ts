@@ -26,6 +26,59 @@ export interface Allowance {
   readonly cost?: number | undefined;
 }
 
+/**
+ * What a session that another one started has used, and those below it: all of that counts against what each of them was
+ * given, so that no task gets more by giving some of it away.
+ */
+export class DelegatedUsage {
+  readonly #allowance: Allowance;
+  readonly #above: DelegatedUsage | undefined;
+  readonly #own = { calls: 0, tokens: 0, cost: 0 };
+  /** What those below it used. */
+  readonly below = { calls: 0, tokens: 0, cost: 0 };
+
+  constructor(allowance: Allowance, above: DelegatedUsage | undefined) {
+    this.#allowance = allowance;
+    this.#above = above;
+  }
+
+  /** Takes what the session itself has used so far of tokens and money. */
+  note(used: Readonly<Record<"tokens" | "cost", number>>): void {
+    for (const kind of ["tokens", "cost"] as const) {
+      const more = Math.max(0, used[kind] - this.#own[kind]);
+      this.#own[kind] += more;
+      for (const one of this.#chain()) one.below[kind] += more;
+    }
+  }
+
+  /** Counts calls of the session itself, or takes them off the count. */
+  count(calls: 1 | -1): void {
+    this.#own.calls += calls;
+    for (const one of this.#chain()) one.below.calls += calls;
+  }
+
+  /** Whether a task above has calls left. */
+  get hasCalls(): boolean {
+    return [...this.#chain()].every((one) => one.#own.calls + one.below.calls < one.#allowance.calls);
+  }
+
+  /** Why a task above can use no more, if so. */
+  get exceeded(): string | undefined {
+    for (const one of this.#chain()) {
+      const { tokens, cost } = one.#allowance;
+      if (one.#own.tokens + one.below.tokens > tokens)
+        return `the ${tokens} tokens of the task above are used up`;
+      if (cost !== undefined && one.#own.cost + one.below.cost >= cost)
+        return `the budget of ${cost} of the task above is used up`;
+    }
+    return undefined;
+  }
+
+  *#chain(): Generator<DelegatedUsage, void, undefined> {
+    for (let one = this.#above; one; one = one.#above) yield one;
+  }
+}
+
 /** The limits of a session that another one started. In memory only; ends with the turn or the process that started it. */
 export interface Descent {
   /** The session that started it. */
@@ -49,6 +102,7 @@ export interface Descent {
   /** The only files and folders it may write, as real paths; as the rest allows when absent. */
   readonly mayWrite?: readonly string[] | undefined;
   readonly allowance: Allowance;
+  readonly usage?: DelegatedUsage | undefined;
   /** The session of the user, and its turn, with which is kept what files were before it changes them; its own if absent. */
   readonly keptWith?: { readonly session: string; readonly turn: SnapshotTurn } | undefined;
   /** The durable run that goes on with it after a restart, and the key of its session, which that run has stored. */
@@ -155,16 +209,18 @@ export function beyondPrice({ allowance: { cost } }: Descent, point: ControlPoin
  */
 export function delegationLimits(
   { toolCalls, turn, actions }: Pick<SubjectScope, "toolCalls" | "turn" | "actions">,
-  { tools, allowance }: Pick<Descent, "tools" | "allowance">,
+  { tools, allowance, usage }: Pick<Descent, "tools" | "allowance" | "usage">,
   point: { readonly event_type: ControlEvent["event_type"]; readonly origin: Origin },
 ): DelegationLimits {
   const counted = point.event_type === "pre_action" && point.origin === "agent" ? actions : undefined;
   let isCounted = false;
   const hasRoom = () => {
     if (!counted || isCounted) return true;
-    if (counted.count >= allowance.calls) return false;
+    if (counted.count + (usage?.below.calls ?? 0) >= allowance.calls || usage?.hasCalls === false)
+      return false;
     isCounted = true;
     counted.count += 1;
+    usage?.count(1);
     return true;
   };
   return {
@@ -175,15 +231,20 @@ export function delegationLimits(
       if (toolCalls.begun > allowance.calls || !hasRoom())
         return `the task's ${allowance.calls} calls are used up`;
       const reported = isObject(payload) ? payload.tokens_used : undefined;
-      const tokens = Math.max(amountOf(reported) ?? 0, turn?.tokens ?? 0);
-      if (tokens > allowance.tokens) return `the task's ${allowance.tokens} tokens are used up`;
+      const own = { tokens: Math.max(amountOf(reported) ?? 0, turn?.tokens ?? 0), cost: turn?.cost ?? 0 };
+      usage?.note(own);
+      if (own.tokens + (usage?.below.tokens ?? 0) > allowance.tokens)
+        return `the task's ${allowance.tokens} tokens are used up`;
       const { cost } = allowance;
-      return cost !== undefined && (turn?.cost ?? 0) >= cost
+      return cost !== undefined && own.cost + (usage?.below.cost ?? 0) >= cost
         ? `the task's budget of ${cost} is used up`
-        : undefined;
+        : usage?.exceeded;
     },
     uncount() {
-      if (counted && isCounted) counted.count -= 1;
+      if (counted && isCounted) {
+        counted.count -= 1;
+        usage?.count(-1);
+      }
       isCounted = false;
     },
   };

@@ -5,7 +5,7 @@ import { errorMessage } from "@reins/kit";
 import type { PlacedEntry } from "@reins/ledger";
 import { type Harness, type Principal, sessionKey } from "@reins/supervisor";
 import { commonWrites, stricterScope } from "../control/mutation-scope.ts";
-import type { Allowance, Descent, SubjectScope } from "../control/scope.ts";
+import { type Allowance, DelegatedUsage, type Descent, type SubjectScope } from "../control/scope.ts";
 import { holds } from "../governor/session-folders.ts";
 import type { Hub } from "../hub/hub.ts";
 import { eventsAfter, paged, subjectOfSession } from "../hub/interruption.ts";
@@ -121,11 +121,16 @@ export class Subagents {
           ...{ run: ofRun?.run, key: ofRun?.key },
           repeats: firstOf(repeats(before, harness.redact, IN_EARLIER_ATTEMPT), session.descent?.repeats),
         };
+        const begun = earlier ? afterRestart(descent, earlier.work, harness.redact) : descent;
+        const usage = new DelegatedUsage(begun.allowance, session.descent?.usage);
         const run = new ChildRun({
           ...{ hub, principal, agent, task: placed, earlier, onError },
-          descent: earlier ? afterRestart(descent, earlier.work, harness.redact) : descent,
+          descent: { ...begun, usage },
         });
-        return run.run(signal).finally(() => onUsage(this.#used(session, run)));
+        return run.run(signal).finally(() => {
+          usage.note(run.usage);
+          onUsage(this.#used(session, run));
+        });
       });
     } finally {
       await harness.identity.revokeSession(session_id, principal).catch(onError);

@@ -75,6 +75,15 @@ describe("A run is durable", () => {
   });
 });
 
+it.each([
+  [{ persist: true }, {}, true],
+  [{ persist: true }, { persist: false }, false],
+  [{ execution: { mode: "durable", strategy: "dag" } }, { persist: false }, false],
+  [{ persist: false }, { persist: true }, true],
+])("An action with %j and %j of its own persists: %s", (envelope, action, persist) => {
+  expect(graphOf([{ id: "a", ...action }], envelope).actions[0]?.persist).toBe(persist);
+});
+
 describe("An action waits for another", () => {
   it.each([
     [{ depends_on: ["b"] }],

@@ -54,6 +54,7 @@ export interface GraphAction {
   readonly onCancel: "abort" | "finish";
   /** Who may see what it produces. What is never replayed is shown to no model, and to no later run. */
   readonly visibility: Visibility;
+  /** Whether it is as durable as a run that lasts. Where not, what may be repeated is not waited for on the disk. */
   readonly persist: boolean;
   /** Whether people see it in the picture of the run, and under which label. */
   readonly isShown: boolean;
@@ -151,7 +152,7 @@ export function graphOfDeclaration(
   const ids = new Set([...kept, ...declared.map(({ id }) => id)]);
   const actions = declared.map((action, index) =>
     actionOf(action, {
-      ...{ declaration, ids, isDurable },
+      ...{ declaration, ids },
       gate: gates.get(action.id),
       path: `payload.actions.${index}`,
     }),
@@ -173,7 +174,7 @@ export function graphOfDeclaration(
     title: declaration.title ?? "",
     note: note.length === 1 ? note[0]?.text : undefined,
     isPlan: intent === "plan",
-    isDurable: isDurable || actions.some(({ persist }) => persist),
+    isDurable: isDurable || declared.some(({ persist }) => persist === true),
     actions,
     budget: declaration.budget ?? {},
     whileWaiting: declaration.response_policy?.while_waiting ?? "wait",
@@ -225,7 +226,7 @@ function plainAction(id: string, title = id): GraphAction {
       budget: undefined,
     },
     ...{ reads: [], writes: undefined, sideEffects: [], idempotency: undefined, onCancel: "abort" },
-    ...{ visibility: VISIBLE, persist: false, metadata: undefined },
+    ...{ visibility: VISIBLE, persist: true, metadata: undefined },
   };
 }
 
@@ -235,15 +236,11 @@ interface Declared {
   readonly ids: ReadonlySet<string>;
   /** The gate before it, if there is one. */
   readonly gate: { readonly message?: string | undefined } | undefined;
-  readonly isDurable: boolean;
   readonly path: string;
 }
 
 /** An action of the full form; what it leaves out, the envelope says. */
-function actionOf(
-  action: ActionDeclaration,
-  { declaration, ids, gate, isDurable, path }: Declared,
-): GraphAction {
+function actionOf(action: ActionDeclaration, { declaration, ids, gate, path }: Declared): GraphAction {
   const prompt =
     action.prompt_ref === undefined ? undefined : readReference(action.prompt_ref, `${path}.prompt_ref`);
   if (prompt && prompt.kind !== "section" && prompt.kind !== "input")
@@ -278,7 +275,7 @@ function actionOf(
     idempotency: action.idempotency,
     onCancel: (action.cancellation_policy ?? declaration.cancellation_policy)?.running ?? "abort",
     visibility: visibilityOf(action, declaration),
-    persist: action.persist ?? isDurable,
+    persist: action.persist ?? declaration.persist ?? true,
     metadata: action.metadata,
   };
 }

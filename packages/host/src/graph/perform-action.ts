@@ -40,8 +40,8 @@ export interface AttemptPorts {
     run: GraphRun,
     request: AttemptRequest,
   ) => Promise<{ readonly executor: RunExecutor; readonly call: ActionCall }>;
-  readonly artifacts: Pick<SealedArtifacts, "put">;
-  readonly journal: Pick<RecordedJournal<unknown, unknown>, "recordWith" | "entry">;
+  readonly artifacts: { readonly put: (output: string) => Promise<SealedArtifact> };
+  readonly journal: Pick<RecordedJournal<unknown, unknown>, "recordWith" | "entry" | "relax">;
   readonly display: Pick<RunDisplay, "card" | "progress">;
   /** Has a long result summed up, where the operator wants that. */
   readonly summarize?: Summarize | undefined;
@@ -360,6 +360,8 @@ class ActionAttempt {
   #record(entry: Draft, outcome: string): void {
     const { run, call, planned, ports } = this.#parts;
     ports.journal.recordWith(run.key, this.#name, [entry]);
+    // Without its result it is done again, so that has to be allowed.
+    if (!call.action.persist && mayRepeat(executor, call.action)) ports.journal.relax(run.key, this.#name);
     const result = { status: outcome, success: outcome === "completed" };
     forwardIn(call.place, "post_action", { tool_name: planned.tool, result });
   }

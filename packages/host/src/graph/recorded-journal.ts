@@ -54,6 +54,8 @@ export class RecordedJournal<Input, Result>
 {
   readonly #options: RecordedJournalOptions<Result>;
   readonly #drafts = new Map<string, readonly Draft[]>();
+  /** Names under which what comes next is not waited for on the disk. */
+  readonly #relaxed = new Set<string>();
   /** What is stored beside the value that comes next under a name. */
   readonly #beside = new Map<string, readonly Change<unknown>[]>();
   /** Who cancels runs, until that is being stored. */
@@ -69,6 +71,11 @@ export class RecordedJournal<Input, Result>
   /** Has entries recorded with the value that is stored next under a name. */
   recordWith(run: string, name: string, drafts: readonly Draft[]): void {
     this.#drafts.set(`${run}/${name}`, drafts);
+  }
+
+  /** Has the value that is stored next under a name not waited for on the disk: without it, it is made again. */
+  relax(run: string, name: string): void {
+    this.#relaxed.add(`${run}/${name}`);
   }
 
   /** Has what is known of an action stored with the result of an attempt at it; a long input is shown alone. */
@@ -99,7 +106,8 @@ export class RecordedJournal<Input, Result>
     const key = `${run}/${name}`;
     const drafts = this.#drafts.get(key);
     const beside = this.#beside.get(key) ?? [];
-    const durable = how.durable && isDurable(run);
+    const isRelaxed = this.#relaxed.delete(key);
+    const durable = how.durable && isDurable(run) && !isRelaxed;
     this.#drafts.delete(key);
     this.#beside.delete(key);
     const control = controlIn(name, value);

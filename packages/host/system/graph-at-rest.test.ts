@@ -1,7 +1,8 @@
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Vault } from "@reins/supervisor";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { SealedArtifacts } from "../src/graph/sealed-artifacts.ts";
 import { command, openGraphHome } from "./fixtures/graph-home.ts";
 
 const CANARY = "canary-91c4e7";
@@ -108,6 +109,60 @@ test("of the outputs of an action its newest and the one before are kept, and fo
   expect(await stored()).toBe(0);
 });
 
+test.each([
+  ["is not left where its run continues", true],
+  ["is not left where its run has failed with the process", false],
+])("an output that was written as Reins was killed, before its result, %s", async (_, persist) => {
+  const first = await openGraphHome({ rules: NO_RECORD });
+  const stored = async () =>
+    (await readdir(join(first.home, "artifacts"), { recursive: true })).filter((name) => name.length > 60);
+  const { put } = SealedArtifacts.prototype;
+  const written = vi.spyOn(SealedArtifacts.prototype, "put").mockImplementationOnce(async function (
+    this: SealedArtifacts,
+    ...given
+  ) {
+    await put.apply(this, given);
+    return new Promise(() => undefined);
+  });
+  const { run_id } = await first.start(
+    [
+      { id: "one", ...MARK },
+      { id: "two", ...MARK, depends_on: ["one"] },
+    ],
+    {},
+    { persist },
+  );
+  await expect.poll(stored).toHaveLength(1);
+  const [left] = await stored();
+  await first.close();
+  written.mockRestore();
+  const second = await openGraphHome({ rules: NO_RECORD, folder: dirname(first.home) });
+  const { status } = await second.ended(run_id);
+  expect(status).toBe(persist ? "completed" : "failed");
+  await expect.poll(stored).not.toContain(left);
+  expect(await stored()).toHaveLength(persist ? 2 : 0);
+});
+
+test("the result of an action that does not persist is not waited for on the disk, where it may be done again", async () => {
+  const home = await openGraphHome();
+  await writeFile(join(home.workspace, "a.txt"), "a");
+  const record = vi.spyOn(home.harness, "record");
+  const read = { executor: { target: "read_file" }, input: { path: "a.txt" } };
+  const declared = [
+    { id: "kept", ...read },
+    { id: "read", ...read, persist: false },
+    command("run", "true", { persist: false }),
+  ];
+  const { run_id, status } = await home.run(declared, {}, { persist: true });
+  expect(status).toBe("completed");
+  const isDurable = (action: string) => {
+    const isResult = (tags: readonly string[] = []) =>
+      tags.includes("completed") && tags.includes(`call:${run_id}/${action}/1`);
+    return record.mock.calls.find(([[draft]]) => isResult(draft?.tags))?.[1]?.durable;
+  };
+  expect(["kept", "read", "run"].map(isDurable)).toEqual([true, false, true]);
+});
+
 test("without the key that it was sealed with it is gone, and everything else works", async () => {
   const first = await openGraphHome({ rules: NO_RECORD });
   const { run_id, session_id } = await runSecret(first);
@@ -122,4 +177,5 @@ test("without the key that it was sealed with it is gone, and everything else wo
   expect(String(second.errors[0])).toContain("sealed with the key");
 });
 
+const MARK = { executor: { type: "runtime", target: "checkpoint" } };
 const NO_RECORD = "tool_rules:\n  - { name: all, condition: {}, verdict: allowed }\n";

@@ -10,8 +10,8 @@ import {
   type ProjectedRun,
   ProtocolError,
   projectRun,
-  type RunChange,
   type RunRecord,
+  type RunStanding,
   type Status,
   type WaitsFor,
 } from "@reins/graph";
@@ -107,6 +107,8 @@ export class GraphRun {
   /** The entries of what was decided and done in it, and what is still being written. */
   readonly writing = new Set<Promise<unknown>>();
   readonly children = new AttemptChildren();
+  /** The digests of outputs that were announced, whether or not they came to be its own. */
+  readonly outputs = new Set<string>();
   readonly #onChange: GraphRunListener;
   readonly #states: Map<string, ActionState>;
   /** Its actions, and those of revisions that are on their way. */
@@ -114,14 +116,11 @@ export class GraphRun {
   readonly #details: Map<string, ActionDetails>;
   #phase: RunPhase;
   /** How it stands while it is not over, and how it ended last. */
-  #status: Status;
+  #stands: Omit<RunStanding, "run"> & { readonly run: Status };
   #reason: string | undefined;
   #end: RunEnd | undefined;
-  #waitsFor: WaitsFor | undefined;
   #reopened: number;
   #controls: number;
-  #callsModel = false;
-  #undecided: readonly string[] = [];
 
   constructor(
     declared: DeclaredRun,
@@ -130,12 +129,11 @@ export class GraphRun {
   ) {
     this.declared = declared;
     this.#onChange = onChange;
-    const { status, reason, ended_at: endedAt } = progress;
-    this.#status = status;
+    const { status, reason, ended_at: endedAt, waitsFor } = progress;
+    this.#stands = { run: status, waitsFor, callsModel: false };
     this.#reason = reason;
     this.#end = endedAt === undefined ? undefined : { status, reason, endedAt };
     this.#phase = this.#end ? "over" : "open";
-    this.#waitsFor = progress.waitsFor;
     this.#reopened = progress.reopened ?? 0;
     this.#controls = progress.controls ?? 0;
     this.#states = new Map(progress.actions.map((state) => [state.id, state]));
@@ -176,17 +174,18 @@ export class GraphRun {
   }
 
   get standing(): { readonly status: Status; readonly waitsFor?: WaitsFor | undefined } {
-    return this.ended ? { status: this.ended.status } : { status: this.#status, waitsFor: this.#waitsFor };
+    const { run: status, waitsFor } = this.#stands;
+    return this.ended ? { status: this.ended.status } : { status, waitsFor };
   }
 
   /** Whether the model decides what comes next. */
   get callsModel(): boolean {
-    return this.isOver || this.#callsModel || this.graph.isPlan;
+    return this.isOver || this.#stands.callsModel || this.graph.isPlan;
   }
 
   /** The actions that the model decides about before anything more runs. */
   get undecided(): readonly string[] {
-    return this.isOver ? [] : this.#undecided;
+    return this.isOver ? [] : (this.#stands.undecided ?? []);
   }
 
   /** How often it continued after its end. */
@@ -230,6 +229,13 @@ export class GraphRun {
     return this.#details.get(id) ?? {};
   }
 
+  /** The outputs that it refers to, also of actions that a revision replaced. */
+  get artifacts(): readonly SealedArtifact[] {
+    return [...this.#details.values()].flatMap(({ artifact: one = [], replaced: two = [] }) =>
+      [one, two].flat(),
+    );
+  }
+
   /** The run as people see it. */
   project(): ProjectedRun {
     const { run_id: run, session, started_at: startedAt, carrier, declaration, violations } = this.declared;
@@ -248,9 +254,9 @@ export class GraphRun {
   /** How it is stored: as it will be once what is being stored is. */
   get progress(): RunProgress {
     const end = this.#phase === "open" || this.#phase === "reopening" ? undefined : this.#end;
-    const { status, reason, endedAt } = end ?? { status: this.#status, reason: this.#reason };
+    const { status, reason, endedAt } = end ?? { status: this.#stands.run, reason: this.#reason };
     return {
-      ...{ status, reason, ended_at: endedAt, waitsFor: end ? undefined : this.#waitsFor },
+      ...{ status, reason, ended_at: endedAt, waitsFor: end ? undefined : this.#stands.waitsFor },
       ...{ reopened: this.#reopened, controls: this.#controls },
       actions: [...this.#states.values()].map(withoutOutput),
       details: [...this.#details],
@@ -277,12 +283,9 @@ export class GraphRun {
   }
 
   /** Takes how the run stands from the scheduler. */
-  stand(change: Extract<RunChange, { readonly run: Status }>): void {
+  stand(change: RunStanding): void {
     if (this.#phase !== "open") return;
-    this.#status = change.run;
-    this.#waitsFor = change.waitsFor;
-    this.#callsModel = change.callsModel;
-    this.#undecided = change.undecided ?? [];
+    this.#stands = change;
     this.#onChange(this, undefined);
   }
 
@@ -298,7 +301,9 @@ export class GraphRun {
     const { controls = [] } = this.declared;
     if (controls.some((known) => known.number === number)) return;
     const all = [...controls, { ...control, number }];
-    this.declared = { ...this.declared, controls: all.toSorted(byNumber) };
+    const placeOf = ({ number: one = Number.MAX_SAFE_INTEGER }: (typeof all)[number]) => one;
+    all.sort((one, two) => placeOf(one) - placeOf(two));
+    this.declared = { ...this.declared, controls: all };
     this.#onChange(this, undefined);
   }
 
@@ -338,11 +343,8 @@ export class GraphRun {
       throw new ProtocolError("state", `the run ${this.id} is over`);
     this.#enter("reopening");
     this.#reopened += 1;
-    this.#status = "running";
     this.#reason = undefined;
-    this.#waitsFor = undefined;
-    this.#callsModel = false;
-    this.#undecided = [];
+    this.#stands = { run: "running", callsModel: false };
   }
 
   /** Shows that it continues. */
@@ -378,12 +380,6 @@ export class GraphRun {
 /** The name of a run in the engine. */
 export function runKey(tenant: string, run: string): string {
   return `${tenant}/${run}`;
-}
-
-type Numbered = { readonly number?: number | undefined };
-
-function byNumber({ number: one = Number.MAX_SAFE_INTEGER }: Numbered, two: Numbered): number {
-  return one - (two.number ?? Number.MAX_SAFE_INTEGER);
 }
 
 function withoutOutput(state: ActionState): ActionState {

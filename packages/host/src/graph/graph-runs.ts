@@ -247,10 +247,7 @@ export class GraphRuns {
   /** Forgets what was over before an instant: runs with their journals and outputs, and turns of transcripts. */
   async prune(before: Date): Promise<void> {
     await this.#store.prune(before, async (run) => {
-      for (const { id } of run.graph.actions) {
-        const { artifact, replaced } = run.details(id);
-        for (const one of [artifact, replaced]) if (one) await this.#artifacts.erase(one);
-      }
+      for (const one of run.artifacts) await this.#artifacts.erase(one);
     });
   }
 

@@ -30,7 +30,7 @@ import type { GraphRun } from "./graph-run.ts";
 import { openVerdicts } from "./open-verdicts.ts";
 import type { RecordedJournal } from "./recorded-journal.ts";
 import { insisted } from "./runtime-executors.ts";
-import type { SealedArtifacts } from "./sealed-artifacts.ts";
+import type { SealedArtifact } from "./sealed-artifacts.ts";
 import type { RunDisplay } from "./show-run.ts";
 
 /** What an attempt needs of the runtime. */
@@ -358,7 +358,7 @@ class ActionAttempt {
 
   /** Has the entry of the outcome recorded in one commit with the result of the attempt. */
   #record(entry: Draft, outcome: string): void {
-    const { run, call, planned, ports } = this.#parts;
+    const { run, call, executor, planned, ports } = this.#parts;
     ports.journal.recordWith(run.key, this.#name, [entry]);
     // Without its result it is done again, so that has to be allowed.
     if (!call.action.persist && mayRepeat(executor, call.action)) ports.journal.relax(run.key, this.#name);

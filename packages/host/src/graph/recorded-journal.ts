@@ -120,6 +120,13 @@ export class RecordedJournal<Input, Result>
     });
   }
 
+  /** Stores that an output is about to be written: after a stop, one that nothing refers to is found by that. */
+  async announce(run: GraphRun, digest: string): Promise<void> {
+    run.outputs.add(digest);
+    const entry = this.entry(run.key, `${OUTPUT}${digest}`, null);
+    await this.#untilStored(run.key, () => this.#commit(run.key, [entry], undefined, false));
+  }
+
   /** What cannot be opened any more, because the key is lost, is not there. */
   override async load(run: string): Promise<JournaledRun<Input, Result> | undefined> {
     try {
@@ -279,6 +286,10 @@ function controlDraft(
 
 /** The beginning of the names under which the journal has what is known of an action after an attempt at it. */
 const KNOWN = "known/";
+/** The beginning of the names under which the journal has the digests of outputs, before these are written. */
+const OUTPUT = "output/";
+/** No number of an attempt is as long, whatever its action is called. */
+const OUTPUT_NAME = /^output\/[0-9a-f]{64}$/;
 /** The most characters of an input and an assignment that the journal keeps to be shown again. */
 const LONGEST_SHOWN = 4_000;
 
@@ -288,6 +299,7 @@ export function recall(run: GraphRun, entries: ReadonlyMap<string, unknown>): vo
   for (const [name, value] of entries) {
     const sent = controlIn(name, value);
     if (sent) run.control(projectControl(sent.control, sent.origin), sent.number);
+    if (OUTPUT_NAME.test(name)) run.outputs.add(name.slice(OUTPUT.length));
     const [action, number] = name.startsWith(KNOWN) ? name.slice(KNOWN.length).split("/") : [];
     if (action === undefined || Number(number) <= (attempts.get(action) ?? 0)) continue;
     attempts.set(action, Number(number));

@@ -253,6 +253,7 @@ export class RunOrchestrator {
     });
     if (this.#stop.signal.aborted) return result;
     await Promise.allSettled(run.writing);
+    await this.#options.artifacts.collect(run).catch(this.#options.onError);
     if (earlier.size > 0)
       await this.#journal.untilRoom(run.key, () => this.#options.settleEarlier(run, childrenIn(earlier)));
     return result;
@@ -331,7 +332,8 @@ export class RunOrchestrator {
     const attempt = attemptAction(run, { ...request, signal }, scope, known, {
       prepare: (one, asked) =>
         preparation.prepare(one, { ...asked, signal: request.signal, untilRoom }, scope),
-      ...{ artifacts, display, summarize, journal: this.#journal },
+      artifacts: { put: (output) => artifacts.put(output, (one) => this.#journal.announce(run, one)) },
+      ...{ display, summarize, journal: this.#journal },
       isStopping: () => this.#stop.signal.aborted,
     });
     this.#performing.add(attempt);
@@ -361,6 +363,8 @@ export class RunOrchestrator {
   async #interrupted(run: GraphRun): Promise<void> {
     const reason = "Reins was restarted while it ran, and it was not durable";
     abandon(run, reason);
+    recall(run, (await this.#journal.load(run.key))?.entries ?? new Map());
+    await this.#options.artifacts.collect(run).catch(this.#options.onError);
     await this.#journal.end(run.key, { state: "failed", error: reason });
     await this.#options.settleEarlier(run, []);
     const { approvals } = this.#options.harness;

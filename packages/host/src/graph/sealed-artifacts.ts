@@ -3,6 +3,7 @@ import { graphTables, journalPlace } from "@reins/graph";
 import type { ArtifactStore } from "@reins/ledger";
 import { change, type Store } from "@reins/store";
 import type { Vault } from "@reins/supervisor";
+import type { GraphRun } from "./graph-run.ts";
 import { declaredRunTables, type StoredDeclaredRun, type StoredTurnRow } from "./tables.ts";
 
 /** Where an output is stored, and the key without which it is not readable. */
@@ -29,12 +30,13 @@ export class SealedArtifacts {
     this.#store = store;
   }
 
-  async put(output: string): Promise<SealedArtifact> {
+  /** Stores an output, once `announce` has settled, which is called with its digest. */
+  async put(output: string, announce: (digest: string) => Promise<void>): Promise<SealedArtifact> {
     const key = randomBytes(KEY_BYTES);
     const cipher = createCipheriv(CIPHER, key, NONCE);
     const content = Buffer.from(output);
     const sealed = Buffer.concat([cipher.update(content), cipher.final(), cipher.getAuthTag()]);
-    const { digest } = await this.#store.put(sealed);
+    const { digest } = await this.#store.put(sealed, announce);
     return { digest, size: content.length, key: key.toString("base64url") };
   }
 
@@ -49,8 +51,18 @@ export class SealedArtifacts {
     return Buffer.concat([decipher.update(sealed.subarray(0, end)), decipher.final()]).toString("utf8");
   }
 
-  async erase({ digest }: SealedArtifact): Promise<void> {
+  async erase({ digest }: Pick<SealedArtifact, "digest">): Promise<void> {
     await this.#store.erase(digest);
+  }
+
+  /** Erases outputs that were announced and that their run does not refer to. None of its attempts may be under way. */
+  async collect({ outputs, artifacts }: Pick<GraphRun, "outputs" | "artifacts">): Promise<void> {
+    const kept = new Set(artifacts.map(({ digest }) => digest));
+    for (const digest of outputs) {
+      if (kept.has(digest)) continue;
+      await this.erase({ digest });
+      outputs.delete(digest);
+    }
   }
 }
 

@@ -37,11 +37,15 @@ export class ArtifactStore {
     this.#ports = portsWith(ports);
   }
 
-  /** Keeps content; settles when it is on the disk. The same content kept twice has two digests. */
-  async put(content: Uint8Array): Promise<ArtifactReference> {
+  /**
+   * Keeps content; settles when it is on the disk. The same content kept twice has two digests. Nothing is written before
+   * `announce` has settled, which is called with the digest.
+   */
+  async put(content: Uint8Array, announce?: (digest: string) => Promise<void>): Promise<ArtifactReference> {
     assertSize(content.length);
     const bytes = Buffer.concat([this.#ports.randomBytes(SALT_LENGTH), content]);
     const digest = blake3Hex(bytes);
+    await announce?.(digest);
     await this.writeRaw(digest, bytes);
     return { digest, size: content.length };
   }

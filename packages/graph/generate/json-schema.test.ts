@@ -22,6 +22,10 @@ describe("The published schema", () => {
     [true, { kind: "act", calls: [{ ...call, depends: "a", result: "summary" }] }],
     [true, { kind: "answer", message: "It is an extension." }],
     [true, { kind: "done" }],
+    ...["summary", "full", "structured", "on_failure", "on_demand", "adaptive"].map(
+      (result) => [true, { kind: "act", calls: [{ ...call, result }] }] as const,
+    ),
+    [false, { kind: "act", calls: [{ ...call, result: "excerpt" }] }],
     [false, { kind: "act" }],
     [false, { kind: "act", calls: [{ ...call, result: "none" }] }],
     [false, { kind: "done", calls: [] }],

@@ -117,6 +117,7 @@ requirement(
       const verdict = detail().getByRole("link", { name: "in the ledger, with its proof" });
       expect(await verdict.getAttribute("href")).toBe(`/ui/ledger/${"c".repeat(64)}`);
       await detail().getByText("Found 3 ponds").waitFor();
+      await detail().getByText("2.4 s", { exact: true }).waitFor();
 
       await detail().getByRole("button", { name: "Show the full output" }).click();
       await detail().getByText("Lines 1 to 200 of 450").waitFor();
@@ -133,6 +134,7 @@ requirement(
       await detail().getByRole("link", { name: "aaaaaaaaaaaaaaaa…" }).waitFor();
       await page.getByText("Declaration", { exact: true }).click();
       await page.getByText("The model called the protocol's tool.").waitFor();
+      await page.getByText('"intent": "execute"').waitFor();
     });
 
     test("cancels the run after a question, and says what happened", async () => {

@@ -86,6 +86,25 @@ test("What was read of a run before another call carried it to its end is not ca
   expect([await engine.ended("run"), effects]).toEqual([1, 1]);
 });
 
+test("A run begins once it is stored, and does not begin where it cannot be", async () => {
+  const order: string[] = [];
+  class FullJournal extends MortalJournal<unknown, unknown> {
+    override async create(run: string, input: unknown) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (run === "none") throw new Error("the disk is full");
+      await super.create(run, input);
+      order.push(`stored ${run}`);
+    }
+  }
+  const orchestrate = async (_: unknown, { run, step }: RunScope) =>
+    step("one", async () => order.push(`done ${run}`));
+  const engine = new JournalEngine({ orchestrate, journal: new FullJournal() });
+  await expect(engine.start("none", null)).rejects.toThrow("the disk is full");
+  await engine.start("run", null);
+  await engine.ended("run");
+  expect(order).toEqual(["stored run", "done run"]);
+});
+
 test("Without a journal a run lives as long as its engine", async () => {
   const engine = new JournalEngine<number, number>({
     orchestrate: async (input, { step }) => step("one", async () => input + 1),

@@ -18,13 +18,13 @@ test("The folder of the schemas holds the current files and no others", () => {
 describe("The published schema", () => {
   const call = { id: "read_package", type: "tool", name: "read", args: { filePath: "package.json" } };
 
+  const RESULTS = ["summary", "full", "structured", "on_failure", "on_demand", "adaptive"];
+
   it.each([
     [true, { kind: "act", calls: [{ ...call, depends: "a", result: "summary" }] }],
     [true, { kind: "answer", message: "It is an extension." }],
     [true, { kind: "done" }],
-    ...["summary", "full", "structured", "on_failure", "on_demand", "adaptive"].map(
-      (result) => [true, { kind: "act", calls: [{ ...call, result }] }] as const,
-    ),
+    [true, { kind: "act", calls: RESULTS.map((result) => ({ ...call, result })) }],
     [false, { kind: "act", calls: [{ ...call, result: "excerpt" }] }],
     [false, { kind: "act" }],
     [false, { kind: "act", calls: [{ ...call, result: "none" }] }],

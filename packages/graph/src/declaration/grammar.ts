@@ -11,7 +11,7 @@ const ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 /** A stable name of an action, a call or a run. */
 export const Id = z
   .string()
-  .regex(ID, "an id is 1 to 128 letters, digits, '_', '-' or '.', and begins with a letter or digit");
+  .regex(ID, "1 to 128 letters, digits, '_', '-' or '.', beginning with a letter or digit");
 
 const Text = z.string().max(100_000);
 const Label = z.string().max(1_000);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { JsonError } from "../errors.ts";
 import { exactNumber, spelledNumber } from "./numbers.ts";
-import { duplicatesAtTop, MAX_NESTING, parseExact, parseJson, scan } from "./parse.ts";
+import { duplicatesAtTop, MAX_NESTING, parseExact, parseJson, readJson, scan } from "./parse.ts";
 
 /** The same values every time. fast-check prints seed and path of a failure. */
 const PROPERTY = { seed: 20_260_204, numRuns: 200 } as const;
@@ -77,6 +77,16 @@ describe("duplicate keys", () => {
     ["with the same value", '{"a":1.0,"a":1.0}'],
   ])("%s are noticed", (_, text) => {
     expect(parseJson(text).duplicateKeys).toBe(true);
+  });
+
+  test.each([
+    ['{"a":1,"a":2}', "a"],
+    ['{"x":[0,{},{"y":{"a":[1,2],"b":{"a":1},"a":3}}]}', "x.2.y.a"],
+    ['[{"a":1},{"a":2},[{"\\u0061":",","a":{}}]]', "2.0.a"],
+    ['{"a":[],"b":"a:,","c":[[],[]],"b":1}', "b"],
+    ['{"":1,"":2}', ""],
+  ])("of %s are named with their path", (text, path) => {
+    expect(readJson(text).duplicate).toBe(path);
   });
 
   test.each([

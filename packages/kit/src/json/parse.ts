@@ -44,7 +44,7 @@ export function parseJson(text: string): ParsedJson {
   return { value, floats, duplicateKeys: hasDuplicates };
 }
 
-/** A value, and the name of a member that some object of its text has twice. */
+/** A value, and the path of a member that some object of its text has twice. */
 interface ReadJson {
   readonly value: unknown;
   /** The last of both is in the value. Another reader may have taken the first. */
@@ -280,38 +280,52 @@ export function duplicatesAtTop(text: string): ReadonlySet<string> {
   return duplicates;
 }
 
-/** The first name that an object of a well-formed JSON text has twice. */
+/** The longest path that is named, in characters. */
+const LONGEST_PATH = 500;
+
+/** The path of the first member that an object of a well-formed JSON text has twice. */
 function duplicateIn(text: string): string | undefined {
-  const open: Set<string>[] = [];
-  for (const { name, depth, isFirst } of namesIn(text)) {
-    if (isFirst) open[depth] = new Set();
-    if (open[depth]?.has(name)) return name;
-    open[depth]?.add(name);
+  const known: Set<string>[] = [];
+  for (const { name, path, isFirst } of namesIn(text)) {
+    if (isFirst) known[path.length] = new Set();
+    if (known[path.length]?.has(name)) return [...path, name].join(".").slice(0, LONGEST_PATH);
+    known[path.length]?.add(name);
   }
   return undefined;
 }
 
-/** The names of all members in order, with the depth of their object and whether they are the first in it. */
-function* namesIn(text: string): Generator<{ name: string; depth: number; isFirst: boolean }> {
-  const structure = /["{}[\]]/g;
+/**
+ * The names of all members in order, with where their object is and whether they are the first in it. The path is the same
+ * list every time.
+ */
+function* namesIn(
+  text: string,
+): Generator<{ name: string; depth: number; path: readonly (string | number)[]; isFirst: boolean }> {
+  const structure = /["{}[\],]/g;
   const colon = /[ \n\r\t]*:/y;
-  let depth = 0;
-  let isFirst = true;
+  const path: (string | number)[] = [];
+  /** The member or the item that comes in each object or list that is open; a new object has none. */
+  const open: (string | number | undefined)[] = [];
   for (let match = structure.exec(text); match; match = structure.exec(text)) {
     const token = match[0];
+    const last = open.length - 1;
+    const at = open[last];
     if (token === "{" || token === "[") {
-      depth += 1;
-      isFirst = true;
+      if (last >= 0) path.push(at ?? "");
+      open.push(token === "[" ? 0 : undefined);
     } else if (token === "}" || token === "]") {
-      depth -= 1;
-      isFirst = false;
+      open.pop();
+      path.pop();
+    } else if (token === ",") {
+      if (typeof at === "number") open[last] = at + 1;
     } else {
       const end = endOfString(text, match.index);
       structure.lastIndex = end;
       colon.lastIndex = end;
       if (!colon.test(text)) continue;
-      yield { name: String(JSON.parse(text.slice(match.index, end))), depth, isFirst };
-      isFirst = false;
+      const name = String(JSON.parse(text.slice(match.index, end)));
+      yield { name, depth: open.length, path, isFirst: at === undefined };
+      open[last] = name;
     }
   }
 }

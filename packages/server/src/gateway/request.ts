@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { type JsonObject, metaOf } from "@reins/acp";
 import { NoMembers, Nothing, type Operation, RpcMessage } from "@reins/api";
-import { type Clock, JsonError, memberFaults, parseJson, readRequestBody } from "@reins/kit";
+import { type Clock, JsonError, memberFaults, parseJson, readJson, readRequestBody } from "@reins/kit";
 import type { z } from "zod";
 import type { Caller } from "../access/authenticator.ts";
 import type { GatewayLimits } from "../limits.ts";
@@ -143,7 +143,7 @@ export class IncomingBodies {
       );
     this.#bytes.add(principal, bytes);
     try {
-      return await readJson(raw, maxBytes, this.#clock);
+      return await readJsonBody(raw, maxBytes, this.#clock);
     } finally {
       this.#bytes.add(principal, -bytes);
     }
@@ -158,7 +158,10 @@ export class IncomingBodies {
     const { promise: late, reject } = Promise.withResolvers<never>();
     const cancel = this.#clock.after(anonymousBodyMs, () => reject(httpProblem("timeout")));
     try {
-      return await Promise.race([readJson(raw, Math.min(maxBytes, anonymousBodyBytes), this.#clock), late]);
+      return await Promise.race([
+        readJsonBody(raw, Math.min(maxBytes, anonymousBodyBytes), this.#clock),
+        late,
+      ]);
     } finally {
       cancel();
       this.#anonymous.add(address, -1);
@@ -170,7 +173,7 @@ export class IncomingBodies {
 export const JSON_TYPES = /^application\/([\w.-]+\+)?json(;|$)/i;
 
 /** Reads a JSON body; undefined when it is empty. */
-async function readJson(request: IncomingMessage, maxBytes: number, clock: Clock): Promise<unknown> {
+async function readJsonBody(request: IncomingMessage, maxBytes: number, clock: Clock): Promise<unknown> {
   const body = await readRequestBody(request, maxBytes, clock);
   if ("fault" in body) throw new HttpProblem("too_large", `a body has at most ${maxBytes} bytes`);
   if (body.bytes.length === 0) return undefined;
@@ -188,7 +191,7 @@ export function parseBody(text: string): unknown {
     const why = error.fault === "syntax" ? "" : `: ${error.message}`;
     throw new HttpProblem("invalid", `the body is not JSON that is accepted here${why}`, { cause: error });
   }
-  throw new HttpProblem("invalid", "the body names a member twice");
+  throw new HttpProblem("invalid", `the body names a member twice: ${readJson(text).duplicate}`);
 }
 
 /** The body of a request as it arrives. Throws when no more of it comes for a while. */

@@ -1,6 +1,8 @@
 import { dirname } from "node:path";
 import { actorOf } from "@reins/supervisor";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { RecordedJournal } from "../src/graph/recorded-journal.ts";
+import { RunStore } from "../src/graph/run-store.ts";
 import { command, openGraphHome } from "./fixtures/graph-home.ts";
 
 const passes = (id: string, more: object = {}) => ({
@@ -117,6 +119,32 @@ test("a run that ends with its session says so", async () => {
   expect(controls).toMatchObject([
     { kind: "cancel", by: "reins:system", through: "runtime", note: "its session has ended" },
   ]);
+});
+
+test("who changed a run is known with its entry where Reins is killed before it has noted that", async () => {
+  const killed = [
+    vi.spyOn(RunStore.prototype, "flush").mockResolvedValue(),
+    vi.spyOn(RecordedJournal.prototype, "end").mockReturnValue(new Promise(() => undefined)),
+  ];
+  const first = await openGraphHome();
+  const { graphs } = first.hosting;
+  const { run_id } = await first.start(
+    [fails("a", { failure_policy: "ask_model" }), passes("b", { requires_approval: true })],
+    {},
+    { persist: true },
+  );
+  await expect.poll(async () => (await first.get(run_id)).actions[0]?.status).toBe("failed");
+  await graphs.decide(first.principal, run_id, { action: "a", decision: "continue" });
+  graphs.cancel(first.principal, run_id).catch(() => undefined);
+  await expect.poll(() => recorded(first, run_id)).toHaveLength(2);
+  await first.close();
+  for (const one of killed) one.mockRestore();
+  const second = await openGraphHome({ folder: dirname(first.home) });
+  const { status, controls } = await second.ended(run_id);
+  expect([status, controls]).toMatchObject(["canceled", [{ kind: "decide" }, { kind: "cancel" }]]);
+  expect(controls.map(({ by }) => by)).toEqual(Array(2).fill(actorOf(first.principal)));
+  const entries = await recorded(second, run_id);
+  expect(controls.map(({ entry }) => entry)).toEqual(entries.map(({ cid }) => cid));
 });
 
 test("what was changed in a run is known after a restart, and once", async () => {

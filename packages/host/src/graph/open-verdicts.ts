@@ -39,6 +39,38 @@ export async function openVerdicts(
   return open;
 }
 
+/** What the ledger says of a control. */
+export const CONTROL_CHANGES = {
+  cancel: "run_canceled",
+  decide: "run_decided",
+  revise: "run_revised",
+} as const;
+
+/** Finds the entries of controls that were stored with them, where a process was killed before it had noted which. */
+export async function nameControlEntries(
+  { ledger }: Pick<Harness, "ledger">,
+  run: Pick<GraphRun, "id" | "declared">,
+): Promise<void> {
+  const { controls = [], chain, started_at } = run.declared;
+  const isBare = () => controls.some(({ entry }, index) => entry === undefined && !found.has(index));
+  const found = new Map<number, string>();
+  if (chain === undefined || !isBare()) return;
+  const range = { entity_id: chain, order: "newest", limit: PAGE } as const;
+  const entries = paged((last: PlacedEntry | undefined) => ledger.read({ ...range, after: last?.seq }));
+  for await (const { entry } of entries) {
+    if (!isBare() || Date.parse(entry.timestamp) < Date.parse(started_at) - SET_BACK_MS) break;
+    const { change, run_id, at } = membersOf(entry.payload);
+    if (entry.quality !== "session_lifecycle" || run_id !== run.id) continue;
+    const index = controls.findIndex((one) => CONTROL_CHANGES[one.kind] === change && one.at === at);
+    if (index >= 0 && controls[index]?.by === entry.actor) found.set(index, entry.cid);
+  }
+  const named = controls.map((one, index) => {
+    const entry = found.get(index);
+    return entry === undefined ? one : { ...one, entry };
+  });
+  run.declared = { ...run.declared, controls: named };
+}
+
 /** Records an unknown outcome for everything that a run was allowed in an earlier process and that came to no result. */
 export async function recordUnknown(harness: Harness, record: SessionRecord, run: GraphRun): Promise<void> {
   const subject = await subjectOfSession(harness, record);

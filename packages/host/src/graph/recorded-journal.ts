@@ -17,6 +17,7 @@ import { type Change, StoreError } from "@reins/store";
 import { type Harness, VaultError } from "@reins/supervisor";
 import { isFull } from "../log/backlog.ts";
 import type { ActionDetails, GraphRun } from "./graph-run.ts";
+import { CONTROL_CHANGES, nameControlEntries } from "./open-verdicts.ts";
 
 /** What changes with the journal of a run: in the same commit, and for all to see once that is stored. */
 export interface RunTransition {
@@ -155,7 +156,8 @@ export class RecordedJournal<Input, Result>
   override cancel(run: string): Promise<void> {
     const origin = this.#cancels.get(run);
     if (origin) this.#cancels.set(run, undefined);
-    return this.#untilStored(run, () => this.#commit(run, [this.canceling(run)], origin && { origin }));
+    const changes = [this.canceling(run), ...(origin ? [this.entry(run, CANCELED, origin)] : [])];
+    return this.#untilStored(run, () => this.#commit(run, changes, origin && { origin }));
   }
 
   /** Stores changes, in one commit with what the ledger says of a control. */
@@ -259,16 +261,13 @@ function controlIn(name: string, value: unknown): SentControl | undefined {
   return control.origin && { control, origin: control.origin, number };
 }
 
-/** What a control of each kind is in the ledger. */
-const CHANGES = { cancel: "run_canceled", decide: "run_decided", revise: "run_revised" } as const;
-
 /** The entry of what was changed in a run, in the chain of its session. */
 function controlDraft(
   key: string,
   { kind, declaration, ...shown }: ProjectedControl,
   { by, session, chain }: ControlOrigin,
 ): Draft {
-  const change = CHANGES[kind];
+  const change = CONTROL_CHANGES[kind];
   const run_id = key.slice(key.lastIndexOf("/") + 1);
   const digest = declaration && createHash("sha256").update(declaration).digest("hex");
   return {
@@ -284,6 +283,8 @@ function controlDraft(
   };
 }
 
+/** The name under which the journal has who canceled a run. */
+const CANCELED = "canceled";
 /** The beginning of the names under which the journal has what is known of an action after an attempt at it. */
 const KNOWN = "known/";
 /** The beginning of the names under which the journal has the digests of outputs, before these are written. */
@@ -294,11 +295,17 @@ const OUTPUT_NAME = /^output\/[0-9a-f]{64}$/;
 const LONGEST_SHOWN = 4_000;
 
 /** Takes over what an earlier process stored of a run in the journal alone. */
-export function recall(run: GraphRun, entries: ReadonlyMap<string, unknown>): void {
+export async function recall(
+  run: GraphRun,
+  entries: ReadonlyMap<string, unknown>,
+  harness: Pick<Harness, "ledger">,
+): Promise<void> {
   const attempts = new Map<string, number>();
   for (const [name, value] of entries) {
     const sent = controlIn(name, value);
     if (sent) run.control(projectControl(sent.control, sent.origin), sent.number);
+    // Stored by `cancel`.
+    if (name === CANCELED) run.control(projectControl(undefined, value as ControlOrigin), undefined);
     if (OUTPUT_NAME.test(name)) run.outputs.add(name.slice(OUTPUT.length));
     const [action, number] = name.startsWith(KNOWN) ? name.slice(KNOWN.length).split("/") : [];
     if (action === undefined || Number(number) <= (attempts.get(action) ?? 0)) continue;
@@ -307,6 +314,7 @@ export function recall(run: GraphRun, entries: ReadonlyMap<string, unknown>): vo
     run.note(action, value as ActionDetails);
   }
   run.children.load(entries);
+  await nameControlEntries(harness, run);
 }
 
 function waitingFor(error: unknown): string {

@@ -233,7 +233,7 @@ export class RunOrchestrator {
     // The parts of an attempt are in its result, too.
     const results = [...earlier].filter(([name]) => !/^(?:part|performed|known)\/.+\//.test(name));
     const kept = { size: results.reduce<number>((sum, [, value]) => sum + sizeOf(value), 0) };
-    recall(run, earlier);
+    await recall(run, earlier, this.#options.harness);
     await this.#register(run);
     const result = await runGraph(run.declared.graph, scope, {
       ...{ parallel, calls, ...(await preparation.traits(run)) },
@@ -363,7 +363,8 @@ export class RunOrchestrator {
   async #interrupted(run: GraphRun): Promise<void> {
     const reason = "Reins was restarted while it ran, and it was not durable";
     abandon(run, reason);
-    recall(run, (await this.#journal.load(run.key))?.entries ?? new Map());
+    const { entries = new Map() } = (await this.#journal.load(run.key)) ?? {};
+    await recall(run, entries, this.#options.harness);
     await this.#options.artifacts.collect(run).catch(this.#options.onError);
     await this.#journal.end(run.key, { state: "failed", error: reason });
     await this.#options.settleEarlier(run, []);

@@ -339,7 +339,7 @@ export const graphOperations = {
     summary: "Cancels a run, or some of its actions.",
     audience: "principal",
     params: z.strictObject({ id: PathName }),
-    body: z.strictObject({ actions: z.array(PathName).max(1_000).optional() }),
+    body: z.strictObject({ actions: z.array(PathName).min(1).max(1_000).optional() }),
     answer: RunGraph,
     problems: ["not_found", "forbidden", "conflict"],
   }),

@@ -131,6 +131,11 @@ const BAD: readonly (readonly [string, AssistantMessage, RegExp])[] = [
         }),
         /1000/,
       ],
+      [
+        "a cancel of no actions",
+        envelope({ intent: "cancel", payload: { run_id: "r", actions: [] } }),
+        /actions/,
+      ],
       ["a cancel without a run", envelope({ intent: "cancel", payload: {} }), /run_id/],
       [
         "a decision without an action",

@@ -209,7 +209,8 @@ const ExpandRef = z.strictObject({
 const Cancel = z.strictObject({
   type: z.literal("cancel").optional(),
   run_id: Id,
-  actions: z.array(Id).max(MOST_ACTIONS).optional(),
+  /** None is no list: without it the whole run is canceled. */
+  actions: z.array(Id).min(1).max(MOST_ACTIONS).optional(),
 });
 
 const Revise = z.strictObject({ type: z.literal("action_graph").optional(), run_id: Id, actions });

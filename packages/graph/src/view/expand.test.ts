@@ -40,10 +40,13 @@ describe("A stored text", () => {
   });
 
   it("is shown from the beginning where nothing matches", () => {
-    expect(expandText(text, { range: { around_matches: "nothing" } }).lines).toMatchObject({
-      from: 1,
-      to: 100,
-    });
+    const found = expandText(text, { range: { around_matches: "nothing" } });
+    expect(found.lines).toMatchObject({ from: 1, to: 100 });
+    expect(found.text).toBe(`… (no line has a match; this is what is there from line 1 on)\n${text}`);
+    const cut = expandText(text, { range: { around_matches: "nothing", from_line: 90 }, most: 100 });
+    expect(cut.text.length).toBeLessThanOrEqual(100);
+    expect(cut.text).toMatch(/no line has a match.* 90 on\)\nline 90\n/);
+    expect(expandText(text, { range: { around_matches: true } }).text).toContain("no line has a match");
   });
 
   it("is never longer than the limit", () => {

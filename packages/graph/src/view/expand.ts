@@ -50,13 +50,16 @@ export function expandText(
   const last = Math.max(first, Math.min(range.to_line ?? total, total));
   const wanted = matching(lines, range, reason)?.filter((line) => line >= first && line <= last);
   const numbers = wanted && wanted.length > 0 ? wanted : span(first, last);
-  const shown: string[] = [];
-  let [room, before, end] = [most, (numbers[0] ?? first) - 1, first];
+  const shown =
+    wanted?.length === 0 ? [`… (no line has a match; this is what is there from line ${first} on)`] : [];
+  const marks = shown.length;
+  const marked = shown.reduce((sum, { length }) => sum + length + 1, 0);
+  let [room, before, end] = [Math.max(1, most - marked), (numbers[0] ?? first) - 1, first];
   for (const number of numbers) {
     const line = lines[number - 1] ?? "";
     const gap = number === before + 1 ? [] : [`… (lines ${before + 1} to ${number - 1} left out)`];
     const length = [...gap, line].join("\n").length + 1;
-    if (length > room && shown.length > 0) break;
+    if (length > room && shown.length > marks) break;
     shown.push(...gap, length > room ? line.slice(0, room).toWellFormed() : line);
     [room, before, end] = [room - length, number, number];
     if (room <= 0) break;

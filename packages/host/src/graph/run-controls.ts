@@ -79,7 +79,7 @@ export class RunControls {
     const { orchestrator } = this.#options;
     const origin = originOf(run, author);
     if (run.isOver) throw new ProtocolError("state", `the run ${run.id} is over`);
-    if (actions && actions.length > 0) {
+    if (actions) {
       for (const id of actions)
         if (!run.action(id)) throw new ProtocolError("state", `run ${run.id} has no action ${id}`);
       return orchestrator.send(run, { kind: "cancel", actions, reason: "it was canceled", origin });

@@ -129,6 +129,16 @@ const BAD: readonly (readonly [string, object, RegExp])[] = [
     { declaration: envelope(Array.from({ length: 1_001 }, (_, index) => write(`a${index}`))) },
     /1000 actions|1,000 actions|at most/,
   ],
+  ["an agent that there is not", { declaration: envelope([write("a")]), agent: "../../evil" }, /no agent/],
+  [
+    "a text in place of a number",
+    {
+      declaration: envelope([
+        { id: "a", executor: { type: "runtime", target: "wait" }, input: { seconds: "1" } },
+      ]),
+    },
+    /seconds has to be a number/,
+  ],
   [
     "a decision about no run",
     {

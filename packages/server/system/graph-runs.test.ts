@@ -67,6 +67,11 @@ describe("a graph that is posted", () => {
       expect(shown.status, shown.text).toBe(200);
       expect(list.text).toContain(run_id);
     }
+    const damaged = await served.ask("GET", "/v1/runs?after=run_none");
+    expect([damaged.status, damaged.text]).toEqual([
+      400,
+      expect.stringContaining("there is no run run_none"),
+    ]);
   });
 
   test("runs the calls of the carrier in their order, each after a verdict of its own", async () => {

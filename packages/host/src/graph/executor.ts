@@ -8,7 +8,7 @@ import type {
   RunScope,
   Viewer,
 } from "@reins/graph";
-import { errorMessage } from "@reins/kit";
+import { errorMessage, faultSentences } from "@reins/kit";
 import { z } from "zod";
 import type { ChildOfRun } from "../native/subagents.ts";
 import type { ActionDetails } from "./graph-run.ts";
@@ -142,5 +142,5 @@ export async function beginOnce(scope: RunScope, name: string): Promise<boolean>
 
 /** Why something failed, in words; an input that does not fit its schema too. */
 export function reasonOf(error: unknown): string {
-  return error instanceof z.ZodError ? z.prettifyError(error) : errorMessage(error);
+  return error instanceof z.ZodError ? faultSentences(error, "the input") : errorMessage(error);
 }

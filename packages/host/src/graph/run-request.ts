@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { CODE, RpcError } from "@reins/acp";
+import { AgentError } from "@reins/agents";
 import {
   type AssistantMessage,
   CARRIER_TOOL,
@@ -123,6 +124,13 @@ export function graphIn(carried: Carried): Graph {
   throw new ProtocolError("malformed", "there is nothing to run");
 }
 
+/** The request names an agent that there is not, or that cannot be used. */
+const BAD_AGENTS: ReadonlySet<string> = new Set([
+  "unknown_agent",
+  "unsupported_agent",
+  "agent_not_installed",
+]);
+
 /** Runs something for a caller of the API, whose errors name what is wrong. */
 export async function translated<Result>(run: () => Promise<Result>): Promise<Result> {
   try {
@@ -132,6 +140,8 @@ export async function translated<Result>(run: () => Promise<Result>): Promise<Re
       const code = error.code === "state" ? "conflict" : error.code === "forbidden" ? "forbidden" : "invalid";
       throw new SupervisorError(code, error.message, { cause: error });
     }
+    if (error instanceof AgentError && BAD_AGENTS.has(error.code))
+      throw new SupervisorError("invalid", error.message, { cause: error });
     if (error instanceof RpcError) {
       const code =
         error.code === CODE.notFound ? "not_found" : error.code === REFUSED ? "forbidden" : "invalid";

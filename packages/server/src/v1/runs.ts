@@ -21,6 +21,12 @@ export const runRoutes: Routes = {
       const { session, after, limit = MOST_RUNS } = query;
       // One more, to know whether there are more.
       const found = runsIn(await harness.runs.list(principal, session, { after, limit: limit + 1 }));
+      if (
+        after !== undefined &&
+        found.length === 0 &&
+        (await harness.runs.find(principal, after)).length === 0
+      )
+        throw new HttpProblem("invalid", `there is no run ${after} to go on after`);
       const runs = await withGraphs(found.slice(0, limit), principal, harness);
       return { runs, ...(found.length > limit && { next: runs.at(-1)?.run_id }) };
     });

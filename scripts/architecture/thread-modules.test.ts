@@ -43,18 +43,12 @@ function resolved(from: string, specifier: string): string {
   return join("packages", name, exports[`.${part}`]);
 }
 
-test("the threads of the store load tables, and no code that decides", async () => {
-  const { files } = await readTree(root);
-  const sources = new Map(files.map((file) => [file.path, file]));
-  const modules = files
-    .filter(({ path }) => /^packages\/[^/]+\/src\//.test(path) && !path.endsWith(".test.ts"))
-    .flatMap(({ path, text }) =>
-      [...text.matchAll(/module: new URL\("([^"]+)", import\.meta\.url\)/g)].map(([, module = ""]) =>
-        join(dirname(path), module),
-      ),
-    );
-  expect(modules.length).toBeGreaterThan(8);
-  const seen = new Map<string, string>([...THREADS, ...modules].map((path) => [path, path]));
+/** Everything that modules load, and the way to each. */
+function reachedFrom(
+  starts: readonly string[],
+  sources: ReadonlyMap<string, SourceFile>,
+): ReadonlyMap<string, string> {
+  const seen = new Map(starts.map((path) => [path, path]));
   for (const [path, way] of seen) {
     const file = sources.get(path);
     if (!file) continue;
@@ -63,8 +57,39 @@ test("the threads of the store load tables, and no code that decides", async () 
       if (!specifier.startsWith("node:") && !seen.has(next)) seen.set(next, `${way} > ${next}`);
     }
   }
+  return seen;
+}
+
+async function sourcesByPath(): Promise<ReadonlyMap<string, SourceFile>> {
+  const { files } = await readTree(root);
+  return new Map(files.map((file) => [file.path, file]));
+}
+
+test("the threads of the store load tables, and no code that decides", async () => {
+  const sources = await sourcesByPath();
+  const files = [...sources.values()];
+  const modules = files
+    .filter(({ path }) => /^packages\/[^/]+\/src\//.test(path) && !path.endsWith(".test.ts"))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/module: new URL\("([^"]+)", import\.meta\.url\)/g)].map(([, module = ""]) =>
+        join(dirname(path), module),
+      ),
+    );
+  expect(modules.length).toBeGreaterThan(8);
+  const seen = reachedFrom([...THREADS, ...modules], sources);
   const refused = [...seen].filter(([path]) =>
     sources.has(path) ? !ALLOWED.some((pattern) => pattern.test(path)) : !LIBRARIES.includes(path),
+  );
+  expect(refused.map(([, way]) => way)).toEqual([]);
+});
+
+test("a command that asks a running Reins loads nothing that runs one", async () => {
+  const commands = ["approvals/approvals", "mailbox", "memory", "node", "roster", "token", "tools", "user"];
+  const starts = commands.map((name) => `packages/cli/src/commands/${name}.ts`);
+  const sources = await sourcesByPath();
+  expect(starts.filter((path) => !sources.has(path))).toEqual([]);
+  const refused = [...reachedFrom(starts, sources)].filter(
+    ([path]) => sources.has(path) && !/^packages\/(?:cli|kit|sdk|api|ahp)\/src\//.test(path),
   );
   expect(refused.map(([, way]) => way)).toEqual([]);
 });

@@ -6,10 +6,15 @@ import type { Sources } from "./sources.ts";
 /** These find files of their own by where they lie. */
 export const LEFT_OUT = ["better-sqlite3", "web-tree-sitter"];
 /**
- * What a start loads, in this order, each with all that it imports and that is in no file before it. Left to itself the
- * bundler shares out what several commands import among a hundred files.
+ * What a start loads, in this order, each with all that it imports and that is in no file before it: every command, one
+ * that asks a running Reins, and one that opens a home. Left to itself the bundler shares out what several commands import
+ * among a hundred files.
  */
-const LOADED_TOGETHER = ["program.ts", "commands/up/up.ts"];
+const LOADED_TOGETHER = [
+  ["program.ts"],
+  ["client/operation-command.ts", "serving/stop.ts", "../../api/src/"],
+  ["commands/up/up.ts"],
+];
 
 /** What is bundled, and where to. */
 interface BundleOptions {
@@ -54,7 +59,7 @@ async function bundle(
         output: {
           entryFileNames: "[name].mjs",
           chunkFileNames: "[name]-[hash].mjs",
-          codeSplitting: { groups: LOADED_TOGETHER.map((path, index) => fileOf(root, path, index)) },
+          codeSplitting: { groups: LOADED_TOGETHER.map((paths, index) => fileOf(root, paths, index)) },
           comments: false,
           sourcemapExcludeSources: true,
         },
@@ -65,11 +70,11 @@ async function bundle(
   return outputs.flatMap((one) => (one.type === "chunk" ? one.moduleIds : []));
 }
 
-function fileOf(root: string, path: string, index: number) {
-  const module = normalizePath(join(root, "packages/cli/src", path));
+function fileOf(root: string, paths: readonly string[], index: number) {
+  const modules = paths.map((path) => normalizePath(join(root, "packages/cli/src", path)));
   return {
-    name: basename(path, ".ts"),
-    test: (id: string) => id === module,
+    name: basename(paths[0] ?? "", ".ts"),
+    test: (id: string) => modules.some((module) => id.startsWith(module)),
     priority: LOADED_TOGETHER.length - index,
   };
 }

@@ -1,14 +1,8 @@
-import { errorMessage, isLoopback } from "@reins/kit";
+import { isLoopback } from "@reins/kit";
 import type { TokenSource } from "@reins/sdk/http";
-import type { Access, Gateway } from "@reins/server";
-import type { Harness } from "@reins/supervisor";
-import { CliError, EXIT } from "../errors.ts";
+import { CliError } from "../errors.ts";
 import { homeFolder, operatorSocketIn } from "../home.ts";
-import { hasDatabase } from "../home-database.ts";
-import { isLocked, ledgerError, noLedger } from "../ledger/ledger-error.ts";
 import { type Notice, noticeOnStderr } from "../output.ts";
-import { openHomeHarness } from "../reins/reins.ts";
-import { openAccess, operatorGateway } from "../serving/gateway.ts";
 import { isServed } from "../serving/listen.ts";
 import { readTokens } from "../serving/tokens.ts";
 import { ApiClient } from "./api-client.ts";
@@ -126,52 +120,12 @@ export async function withClient<Result>(
   const { home } = server;
   const socket = operatorSocketIn(home);
   if (await isServed(socket)) return use(ApiClient.over(socket));
-  if (!(await hasDatabase(home))) throw noLedger(home);
-  const { openHomeGateway } = await import("./connect.ts");
-  const { gateway, close } = await openHomeGateway(home, flags);
+  // All of Reins, which is five times what a request to a running one needs.
+  const { openHomeGateway } = await import("../serving/gateway.ts");
+  const { gateway, close } = await openHomeGateway(home, noticeOnStderr(flags.json));
   try {
     return await use(new ApiClient({ address: home, fetch: (...request) => gateway.fetch(...request) }));
   } finally {
     await close();
   }
-}
-
-/** The API of a home on which no Reins runs. */
-interface HomeGateway {
-  readonly gateway: Gateway;
-  close(): Promise<void>;
-}
-
-/** Opens a home; this process holds its lock until it is closed. Rejects a ledger that was changed since it was last seen. */
-export async function openHomeGateway(
-  home: string,
-  { json }: { readonly json?: boolean | undefined },
-): Promise<HomeGateway> {
-  const notice = noticeOnStderr(json);
-  const access = await openAccess({ home });
-  const opened = await openHomeHarness(home, notice).catch((error: unknown) => {
-    throw isLocked(error) ? homeInUse(home, error) : ledgerError(error, home);
-  });
-  try {
-    const gateway = await createGateway(access, opened.harness, notice);
-    return { gateway, close: () => gateway.close().finally(() => opened.close()) };
-  } catch (error) {
-    await opened.close();
-    throw error;
-  }
-}
-
-function createGateway(access: Access, harness: Harness, notice: Notice): Promise<Gateway> {
-  const report = (fields: object, message: string) =>
-    notice("err" in fields ? `${message}: ${errorMessage(fields.err)}` : message);
-  const ignore = () => undefined;
-  return operatorGateway(access, harness, { debug: ignore, info: ignore, warn: report, error: report });
-}
-
-function homeInUse(home: string, cause: unknown): CliError {
-  return new CliError(`Another process holds ${home}, and no Reins answers on ${operatorSocketIn(home)}.`, {
-    next: "If Reins is starting or stopping, or another command runs, try again; else end that process.",
-    exitCode: EXIT.taken,
-    cause,
-  });
 }

@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { AhpServer } from "@reins/ahp";
 import { type Hosting, SkillLibrary } from "@reins/host";
+import { errorMessage } from "@reins/kit";
 import {
   Access,
   AccessError,
@@ -19,8 +20,13 @@ import type { Harness } from "@reins/supervisor";
 import { readConfiguration, skillSettings } from "../configuration/configuration.ts";
 import type { ClusterNode } from "../configuration/node.ts";
 import { CliError, EXIT } from "../errors.ts";
+import { operatorSocketIn } from "../home.ts";
+import { hasDatabase } from "../home-database.ts";
 import { HomeAgents } from "../hosting/home-agents.ts";
 import { version } from "../installation.ts";
+import { isLocked, ledgerError, noLedger } from "../ledger/ledger-error.ts";
+import type { Notice } from "../output.ts";
+import { openHomeHarness } from "../reins/reins.ts";
 import { hostNames, listenError } from "./address.ts";
 import { type ListeningServer, listenOnSocket, type SocketInUse, type TlsPair } from "./listen.ts";
 
@@ -137,5 +143,39 @@ export function adminApi(home: string, hosting: () => Promise<Hosting>, cluster?
     ...{ hosting, agents, environment, stallFile, cluster },
     userHome: homedir(),
     version: version(),
+  });
+}
+
+/** The API of a home on which no Reins runs. */
+interface HomeGateway {
+  readonly gateway: Gateway;
+  close(): Promise<void>;
+}
+
+/** Opens a home; this process holds its lock until it is closed. Rejects a ledger that was changed since it was last seen. */
+export async function openHomeGateway(home: string, notice: Notice): Promise<HomeGateway> {
+  if (!(await hasDatabase(home))) throw noLedger(home);
+  const access = await openAccess({ home });
+  const opened = await openHomeHarness(home, notice).catch((error: unknown) => {
+    throw isLocked(error) ? homeInUse(home, error) : ledgerError(error, home);
+  });
+  const warn = (fields: object, message: string) =>
+    notice("err" in fields ? `${message}: ${errorMessage(fields.err)}` : message);
+  const ignore = () => undefined;
+  try {
+    const log = { debug: ignore, info: ignore, warn, error: warn };
+    const gateway = await operatorGateway(access, opened.harness, log);
+    return { gateway, close: () => gateway.close().finally(() => opened.close()) };
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+function homeInUse(home: string, cause: unknown): CliError {
+  return new CliError(`Another process holds ${home}, and no Reins answers on ${operatorSocketIn(home)}.`, {
+    next: "If Reins is starting or stopping, or another command runs, try again; else end that process.",
+    exitCode: EXIT.taken,
+    cause,
   });
 }

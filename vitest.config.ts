@@ -15,6 +15,8 @@ export default defineConfig({
           include: ["packages/*/{src,generate}/**/*.test.ts", "scripts/**/*.test.ts"],
           // Modules are loaded once per worker instead of once per file. Unit tests own what they change.
           isolate: false,
+          // Vitest leaves one core free by default: half of a machine with two.
+          maxWorkers: availableParallelism(),
           testTimeout: 60_000,
           hookTimeout: 60_000,
           sequence: { groupOrder: 0 },

@@ -1,4 +1,4 @@
-import type { Mark, ProcessEntry, ProcessTable } from "../src/process/process-table.ts";
+import type { Mark, ProcessEntry, ProcessTable, Visit } from "../src/process/process-table.ts";
 
 /** A process that exists only in a test. */
 export interface ScriptedProcess {
@@ -31,8 +31,8 @@ export class ScriptedTable implements ProcessTable {
     return [...this.#processes.keys()];
   }
 
-  async *scan(): AsyncGenerator<ProcessEntry> {
-    for (const one of this.#processes.values()) yield entryOf(one);
+  async scan(visit: Visit): Promise<void> {
+    for (const one of this.#processes.values()) await visit(entryOf(one));
   }
 
   async find(pid: number): Promise<ProcessEntry | undefined> {

@@ -45,7 +45,7 @@ describe("a report", () => {
   it("names the tenant of the agents, and none if there are several", async () => {
     const empty: ProcessTable = {
       visibility: "marks",
-      async *scan() {},
+      async scan() {},
       find: async () => undefined,
       signal: () => false,
     };

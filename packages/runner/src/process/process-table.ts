@@ -78,11 +78,17 @@ export interface ProcessEntry {
  */
 export type TableVisibility = "marks" | "group";
 
+/** Takes a process at the moment at which it was seen. */
+export type Visit = (entry: ProcessEntry) => void | Promise<void>;
+
 /** The machine's processes. */
 export interface ProcessTable {
   readonly visibility: TableVisibility;
-  /** Every live process, those that appear meanwhile included; a process that has died but was not reaped is none. */
-  scan(): AsyncIterable<ProcessEntry>;
+  /**
+   * Visits every live process, those that appear meanwhile included; a process that has died but was not reaped is none.
+   * Scans that are asked for while one is under way are one, which begins when that is over.
+   */
+  scan(visit: Visit): Promise<void>;
   /** The process of that pid, if it is alive. */
   find(pid: number): Promise<ProcessEntry | undefined>;
   /** Sends a signal to a process, or with a negative pid to a group. False if there is none, or it is not ours to send. */
@@ -109,52 +115,91 @@ const LOCKS = /^Max file locks +(\d{18}) /m;
 const COMMAND_LENGTH = 200;
 /** `PF_KTHREAD` of the kernel. */
 const KERNEL_THREAD = 0x20_00_00;
-/** How many processes are read in a turn of the event loop, by all scans together. */
-const BATCH = 64;
+/** How long processes are read before yielding to the event loop. */
+const TURN_MS = 4;
 /** The limit for programs that start processes faster than they can be read. */
 const ROUNDS = 20;
+
+/** Joins scans that are asked for at the same time, which cost as much as one: many commands may end at once. */
+export class JoinedScans {
+  readonly #scan: ProcessTable["scan"];
+  #waiting: Visitor[] = [];
+  #isScanning = false;
+
+  constructor(scan: ProcessTable["scan"]) {
+    this.#scan = scan;
+  }
+
+  /** Visits every process that is alive from now on. */
+  join(visit: Visit): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#waiting.push({ visit, resolve, reject });
+    if (!this.#isScanning) void this.#run();
+    return promise;
+  }
+
+  async #run(): Promise<void> {
+    this.#isScanning = true;
+    while (this.#waiting.length > 0) {
+      const visitors = new Set(this.#waiting.splice(0));
+      const failed = (visitor: Visitor, error: unknown) => {
+        visitors.delete(visitor);
+        visitor.reject(error);
+      };
+      try {
+        await this.#scan(async (entry) => {
+          const taking: Promise<void>[] = [];
+          for (const visitor of visitors)
+            try {
+              const taken = visitor.visit(entry);
+              if (taken) taking.push(taken.catch((error: unknown) => failed(visitor, error)));
+            } catch (error) {
+              failed(visitor, error);
+            }
+          if (taking.length > 0) await Promise.all(taking);
+        });
+        for (const { resolve } of visitors) resolve();
+      } catch (error) {
+        for (const { reject } of visitors) reject(error);
+      }
+    }
+    this.#isScanning = false;
+  }
+}
+
+interface Visitor extends Pick<PromiseWithResolvers<void>, "resolve" | "reject"> {
+  readonly visit: Visit;
+}
+
+const scans = new JoinedScans(scanProc);
 
 /** The processes of a Linux machine, from `/proc`. */
 const linuxTable: ProcessTable = {
   visibility: "marks",
-  scan: scanProc,
+  scan: (visit) => scans.join(visit),
   find: async (pid) => readProcess(pid),
   signal: signalProcess,
 };
 
-/** What scans have read in this turn of the event loop: those that run side by side read each process once. */
-const readInTurn = new Map<number, ProcessEntry | undefined>();
-
 /**
  * A program that replaces itself again and again is never in a list that was read a moment ago, so the list is read
- * until it holds nothing new. Reading is synchronous: what is seen is then still there. A scan begins in a turn of its own,
- * so it never goes by what the one before it has read.
+ * until it holds nothing new. Reading is synchronous: what is seen is then still there.
  */
-async function* scanProc(): AsyncGenerator<ProcessEntry> {
-  await nextTurn();
+async function scanProc(visit: Visit): Promise<void> {
   const seen = new Set<string>();
+  let began = performance.now();
   for (let round = 0; round < ROUNDS; round += 1) {
     const fresh = readdirSync("/proc").filter((name) => PID.test(name) && !seen.has(name));
     if (fresh.length === 0) return;
     for (const name of fresh) {
       seen.add(name);
-      const pid = Number(name);
-      while (readInTurn.size >= BATCH && !readInTurn.has(pid)) await nextTurn();
-      const entry = readForAll(pid);
-      if (entry) yield entry;
+      const entry = readProcess(Number(name));
+      if (entry) await visit(entry);
+      if (performance.now() - began < TURN_MS) continue;
+      await nextTurn();
+      began = performance.now();
     }
   }
-}
-
-/** Reads a process for all scans of this turn. */
-function readForAll(pid: number): ProcessEntry | undefined {
-  if (readInTurn.has(pid)) return readInTurn.get(pid);
-  if (readInTurn.size === 0) void nextTurn().then(() => readInTurn.clear());
-  const entry = readProcess(pid);
-  let marks: Partial<Mark> | undefined;
-  const shared = entry && { ...entry, marks: () => (marks ??= entry.marks()) };
-  readInTurn.set(pid, shared);
-  return shared;
 }
 
 function readProcess(pid: number): ProcessEntry | undefined {
@@ -164,6 +209,7 @@ function readProcess(pid: number): ProcessEntry | undefined {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state, parent, group, , terminal, , flags] = fields;
   if (state === "Z" || state === "X") return undefined;
+  let marks: Partial<Mark> | undefined;
   return {
     pid,
     parent: Number(parent),
@@ -172,7 +218,10 @@ function readProcess(pid: number): ProcessEntry | undefined {
     started: Number(fields[19]),
     command: () => commandOf(pid, stat),
     // What the kernel runs itself has no environment, and on a small machine is most of the table.
-    marks: () => ((Number(flags) & KERNEL_THREAD) === 0 ? marksOf(pid) : {}),
+    marks: () => {
+      marks ??= (Number(flags) & KERNEL_THREAD) === 0 ? marksOf(pid) : {};
+      return marks;
+    },
   };
 }
 
@@ -218,17 +267,20 @@ export const groupTable: ProcessTable = {
   signal: signalProcess,
 };
 
-async function* scanPs(): AsyncGenerator<ProcessEntry> {
+async function scanPs(visit: Visit): Promise<void> {
   const { stdout } = await run("ps", ["-A", "-o", PS_COLUMNS], { maxBuffer: 64 << 20, timeout: 10_000 });
   for (const line of stdout.split("\n")) {
     const entry = psEntry(line);
-    if (entry) yield entry;
+    if (entry) await visit(entry);
   }
 }
 
 async function findPs(pid: number): Promise<ProcessEntry | undefined> {
-  for await (const entry of scanPs()) if (entry.pid === pid) return entry;
-  return undefined;
+  let found: ProcessEntry | undefined;
+  await scanPs((entry) => {
+    if (entry.pid === pid) found = entry;
+  });
+  return found;
 }
 
 /** What a line of `ps` says; nothing for a process that has died and was not reaped. */

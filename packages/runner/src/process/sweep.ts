@@ -50,14 +50,20 @@ export class Sightings {
   }
 }
 
-/** Yields the processes that match. */
-async function* scanFor(table: ProcessTable, belongs: Belongs): AsyncGenerator<ProcessEntry> {
+/** Takes the processes that match, each at the moment at which it is seen. */
+function scanFor(table: ProcessTable, belongs: Belongs, take: (entry: ProcessEntry) => void): Promise<void> {
   const known = new Set<number>();
-  for await (const entry of table.scan()) {
-    if (!(await belongs(entry, known))) continue;
+  const decided = (entry: ProcessEntry, matches: boolean) => {
+    if (!matches) return;
     known.add(entry.pid);
-    yield entry;
-  }
+    take(entry);
+  };
+  return table.scan((entry) => {
+    const matches = belongs(entry, known);
+    return typeof matches === "boolean"
+      ? decided(entry, matches)
+      : matches.then((settled) => decided(entry, settled));
+  });
 }
 
 /**
@@ -76,16 +82,17 @@ export async function sweep(
     if (entry.group > 1 && entry.group !== self?.group) table.signal(-entry.group, "SIGKILL");
     table.signal(entry.pid, "SIGKILL");
   };
-  const first = await Array.fromAsync(scanFor(table, belongs));
+  const first: ProcessEntry[] = [];
+  await scanFor(table, belongs, (entry) => first.push(entry));
   for (const entry of first) seen.add(entry);
   for (const entry of first) kill(entry);
   let clean = 0;
   for (let scan = 0; scan < SCANS && clean < CLEAN_SCANS; scan += 1) {
     let alive = 0;
-    for await (const entry of scanFor(table, belongs)) {
+    await scanFor(table, belongs, (entry) => {
       alive += 1;
       kill(entry);
-    }
+    });
     clean = alive === 0 ? clean + 1 : 0;
     if (alive > 0) await sleep(PAUSE_MS);
   }
@@ -114,26 +121,27 @@ export class Family {
   }
 
   /** Collects the processes, so that a later report can name them. */
-  async look(): Promise<void> {
-    for await (const entry of this.#members()) this.#seen.add(entry);
+  look(): Promise<void> {
+    return this.#members((entry) => this.#seen.add(entry));
   }
 
   /** Sends SIGTERM to all. */
   async terminate(): Promise<void> {
     if (this.#spared === 0) this.#table.signal(-this.leader, "SIGTERM");
-    for await (const entry of this.#members()) {
+    await this.#members((entry) => {
       this.#seen.add(entry);
       const inGroup = this.#spared === 0 && entry.group === this.leader;
       if (!inGroup && entry.pid !== this.#spared) this.#table.signal(entry.pid, "SIGTERM");
-    }
+    });
   }
 
   /** The oldest of them that has a terminal. */
   async inTerminal(): Promise<ProcessEntry | undefined> {
     let oldest: ProcessEntry | undefined;
-    for await (const entry of this.#members())
+    await this.#members((entry) => {
       if (entry.terminal !== 0 && entry.started < (oldest?.started ?? Number.POSITIVE_INFINITY))
         oldest = entry;
+    });
     return oldest;
   }
 
@@ -147,8 +155,8 @@ export class Family {
     return sweep(this.#table, this.#belongs, this.#seen);
   }
 
-  #members(): AsyncGenerator<ProcessEntry> {
-    return scanFor(this.#table, this.#belongs);
+  #members(take: (entry: ProcessEntry) => void): Promise<void> {
+    return scanFor(this.#table, this.#belongs, take);
   }
 
   readonly #belongs = (entry: ProcessEntry, known: ReadonlySet<number>): boolean => {
@@ -179,6 +187,9 @@ export async function sweepStrays(home: string, table: ProcessTable): Promise<St
   };
   const { visibility } = table;
   // Mostly there is none, and then one scan is enough.
-  for await (const _ of scanFor(table, belongs)) return { ...(await sweep(table, belongs)), visibility };
-  return { gone: [], left: [], visibility };
+  let found = 0;
+  await scanFor(table, belongs, () => {
+    found += 1;
+  });
+  return { ...(found > 0 ? await sweep(table, belongs) : { gone: [], left: [] }), visibility };
 }

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { homeWith, stub } from "./support/added-agents.ts";
+import { Link } from "./support/cluster.ts";
 import { OperatedHome } from "./support/operated-home.ts";
 import { runReins } from "./support/reins.ts";
 import { closeTerminals, ScreenTerminal, type TerminalOptions } from "./support/screen-terminal.ts";
@@ -10,6 +11,7 @@ afterEach(closeTerminals);
 
 const ENTER = "\r";
 const TAB = "\t";
+const ESC = "\u001b";
 const DOWN = "\u001b[B";
 
 async function chat(home: OperatedHome, args: readonly string[] = [], options: TerminalOptions = {}) {
@@ -67,6 +69,34 @@ describe("sessions of a conversation", () => {
     terminal.type(`say after${ENTER}`);
     await terminal.shows(/^ {2}after/m);
     expect(terminal.text.match(/^ {2}before/gm)).toHaveLength(1);
+  });
+
+  it("have the turn cancelled that was meant, where the connection was lost meanwhile", async () => {
+    const home = homeWith([stub]);
+    const server = await home.up();
+    const link = await Link.to(Number(new URL(server.addressOf("http")).port));
+    onTestFinished(() => link.close());
+    const token = await home.startToken();
+    const remote = await chat(home, ["--agent", "stub", "--url", `http://${link.address}`, "--token", token]);
+    remote.type(`wait${ENTER}`);
+    await remote.shows("working, Esc cancels");
+    remote.type(`wait\\${ENTER}say the next${ENTER}`);
+    const beside = await chat(home, ["--continue"]);
+    await beside.shows("working, Esc cancels");
+    link.cut();
+    await remote.shows("disconnected · stub");
+    remote.type(ESC);
+    await remote.shows("Cancelled once the connection is back.");
+    // The turn ends while its terminal is away, and the next one begins.
+    beside.type(ESC);
+    await beside.shows(/› wait\n {2}say the next[\s\S]*working, Esc cancels/);
+    link.isCut = false;
+    await remote.shows("Connected again.");
+    remote.type(`/resume none${ENTER}`);
+    await remote.shows("No session's id begins with none.");
+    expect(remote.text.match(/Cancelled\./g)).toHaveLength(1);
+    remote.type(ESC);
+    await remote.shows(/the next[\s\S]*Cancelled/);
   });
 
   it("go back to before a turn, by a slash command and by reins rewind", async () => {

@@ -67,6 +67,8 @@ export class Chat {
   /** Resolve when the end of a turn has been processed. */
   readonly #ends = new Map<string, Promise<void>>();
   readonly #left = Promise.withResolvers<void>();
+  /** Whether a turn has begun or ended since the session was opened. */
+  #turnChanged = false;
   /** Whether the last turn ended as it should. */
   #isGood = true;
 
@@ -180,11 +182,20 @@ export class Chat {
 
   /** Cancels the running turn, and with `all` those that wait. */
   async cancel({ all = false } = {}): Promise<void> {
-    const { turn, queue } = this.state;
+    const { turn, queue, isConnected } = this.state;
     if (all) for (const { id } of queue) this.#turns.get(id)?.cancel();
     if (turn === undefined) return;
+    const own = this.#turns.get(turn);
+    // Whatever runs is cancelled then: sent when the connection is back, that would be the next turn.
+    if (!isConnected)
+      this.note(
+        own ? "Cancelled once the connection is back." : "Not connected: nothing is cancelled.",
+        "warn",
+      );
+    if (!own && !isConnected) return;
     this.dispatch({ type: "cancelling" });
-    await this.#required.cancel();
+    if (own) own.cancel();
+    else await this.#required.cancel();
   }
 
   /** Changes a setting by its id or category, to a value or its name. */
@@ -273,13 +284,24 @@ export class Chat {
       this.note(`The session cannot be followed: ${errorMessage(error)}`, "bad"),
     );
     await Promise.race([begun.promise, done]);
+    await this.#joinTurn(session, following.signal);
     this.questions.askAgain(session.id);
     this.forms.askAgain(session.id);
+  }
+
+  /** Shows the turn that another client prompted before the session was opened here. */
+  async #joinTurn(session: Session, signal: AbortSignal): Promise<void> {
+    this.#turnChanged = false;
+    const { state } = await this.reins.sessions.get(session.id);
+    // What has arrived meanwhile is newer.
+    if (state !== "running" || this.#turnChanged || signal.aborted || this.state.turn !== undefined) return;
+    this.dispatch({ type: "conversation", event: { type: "turn", state: "running", stopReason: undefined } });
   }
 
   /** The response to a prompt is processed before the next turn, as it was sent. */
   async #take(event: ConversationEvent): Promise<void> {
     const { turn } = this.state;
+    if (event.type === "turn") this.#turnChanged = true;
     if (event.type === "prompt" && turn !== undefined) await this.#ends.get(turn);
     this.dispatch({ type: "conversation", event });
   }

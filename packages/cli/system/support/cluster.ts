@@ -94,8 +94,8 @@ class Balancer {
   }
 }
 
-/** A link to a node that can be cut. */
-class Link {
+/** A link to a server that can be cut. */
+export class Link {
   isCut = false;
   readonly #balancer: Balancer;
 
@@ -113,6 +113,7 @@ class Link {
     return new URL(this.#balancer.url).host;
   }
 
+  /** Ends what is open; nothing passes until `isCut` is false again. */
   cut(): void {
     this.isCut = true;
     this.#balancer.cut();

@@ -184,14 +184,20 @@ const NOT_SENT = new Set([
   ...["authorization", "x-api-key", "x-goog-api-key", "cookie", "origin", "referer", "forwarded"],
 ]);
 
+/** The headers of an agent's request that are sent on. */
+export function sentHeaders(given: IncomingHttpHeaders): OutgoingHttpHeaders {
+  const named = new Set((given.connection ?? "").toLowerCase().split(/ *, */));
+  return Object.fromEntries(
+    Object.entries(given).filter(([name]) => !NOT_SENT.has(name) && !named.has(name)),
+  );
+}
+
 function headersFor(
   provider: Provider,
   key: string,
   given: IncomingHttpHeaders,
   length: number,
 ): OutgoingHttpHeaders {
-  const named = new Set((given.connection ?? "").toLowerCase().split(/ *, */));
-  const kept = Object.entries(given).filter(([name]) => !NOT_SENT.has(name) && !named.has(name));
   const credentials: Readonly<Record<Provider, OutgoingHttpHeaders>> = {
     anthropic: { "x-api-key": key },
     openai: { authorization: `Bearer ${key}` },
@@ -200,7 +206,7 @@ function headersFor(
   // It was decided as JSON in UTF-8, and is to be read so.
   const type = { "content-type": "application/json" };
   const own = { ...type, "content-length": length, "accept-encoding": "identity" };
-  return { ...Object.fromEntries(kept), ...own, ...credentials[provider] };
+  return { ...sentHeaders(given), ...own, ...credentials[provider] };
 }
 
 const NOT_PASSED = new Set([

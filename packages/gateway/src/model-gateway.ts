@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { unescape as unescaped } from "node:querystring";
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from "node:zlib";
 import { errorMessage, isRecord, LoopbackServer, parseExact, readRequestBody, systemClock } from "@reins/kit";
@@ -11,7 +12,7 @@ import {
   type Provider,
   type TokenCounts,
 } from "./dialects.ts";
-import { forward } from "./forward.ts";
+import { forward, sentHeaders } from "./forward.ts";
 import type { PriceList } from "./prices.ts";
 import type { ProviderKeys } from "./provider-keys.ts";
 import { type CountedUsage, estimatedInput } from "./usage.ts";
@@ -35,6 +36,8 @@ export interface ModelCall extends CallFacts {
   costOf(counts: TokenCounts): number | undefined;
   /** What is sent. */
   readonly body: Readonly<Record<string, unknown>>;
+  /** What is sent beside it: the headers, the query, and the names in the path. */
+  readonly beside: Readonly<Record<string, unknown>>;
 }
 
 /** Tokens, and dollars. */
@@ -236,6 +239,7 @@ export class ModelGateway {
     const unpriced = models.find((model) => prices.cost(model, NO_TOKENS) === undefined);
     const call: ModelCall = {
       ...{ ...facts, method: method.name, provider, url, maxOutput, estimatedInput: input, body, costOf },
+      beside: { headers: sentHeaders(request.headers), ...besideIn(below, withoutKeys(query)) },
       isPriced: models.every((model) => prices.priceOf(model) !== undefined),
       reserves: {
         ...{ tokens: input + maxOutput, cost: cost ?? 0 },
@@ -355,6 +359,13 @@ function withoutKeys(query: string | undefined): string {
     return name !== "" && !KEY_PARAMETERS.has(name.toLowerCase());
   });
   return kept.length === 0 ? "" : `?${kept.join("&")}`;
+}
+
+/** What the path and the query of a request say, as the provider reads it. */
+function besideIn(path: string, query: string): { readonly path: readonly string[]; readonly query: object } {
+  const parameters = new URLSearchParams(query);
+  const values = [...new Set(parameters.keys())].map((name) => [name, parameters.getAll(name)]);
+  return { path: unescaped(path).split("/"), query: Object.fromEntries(values) };
 }
 
 function digest(token: string): string {

@@ -29,6 +29,12 @@ async function callsIn({ entries }: Pick<TestHome, "entries">) {
   return { verdicts: await ofCalls("policy_verdict"), results: await ofCalls("tool_result") };
 }
 
+/** What a request is besides its body. */
+interface Sent {
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** A session of a scripted agent, and a lease of the gateway for it. */
 async function openMetered(constitution: string, url: string, unknown?: ModelPrice) {
   const home = await openTestHome({ rules: constitution });
@@ -41,10 +47,10 @@ async function openMetered(constitution: string, url: string, unknown?: ModelPri
   if (!lease?.endpoint) throw new Error("there is no lease");
   lease.govern(() => governed.governor.sessions);
   const { endpoint } = lease;
-  const ask = (body: object) =>
-    fetch(`${endpoint.url}/v1/messages`, {
+  const ask = (body: object, { path = "/v1/messages", headers = {} }: Sent = {}) =>
+    fetch(`${endpoint.url}${path}`, {
       method: "POST",
-      headers: { "x-api-key": endpoint.key },
+      headers: { ...headers, "x-api-key": endpoint.key },
       body: JSON.stringify({ model: "m", max_tokens: 100, messages: [], ...body }),
     });
   const { identity, supervisor } = home.harness;
@@ -288,6 +294,35 @@ test("secrets are found in every part of a conversation, also where a call befor
   expect(statuses).toEqual([200, 403, 403, 200, 403, 403, 200]);
   expect((await metered.ask({ messages: plain, system: token })).status).toBe(403);
   expect((await metered.ask({ messages: plain, metadata: { password: "hunter2hunter2" } })).status).toBe(403);
+});
+
+test("secrets are found in headers and in the query, before anything is sent", async () => {
+  const asked: string[] = [];
+  const server = await LoopbackServer.listen();
+  onTestFinished(() => server.close());
+  server.serve((request, response) => {
+    asked.push(String(request.url));
+    response.end("{}");
+  });
+  const rule =
+    '- { name: no, condition: { arguments: { secrets: "true" } }, verdict: blocked, reason: a secret }';
+  const metered = await openMetered(rules(rule), server.url);
+  const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+  const statusOf = async (headers: Record<string, string>, path = "/v1/messages") =>
+    (await metered.ask({}, { headers, path })).status;
+  // What agents send.
+  const usual = {
+    ...{ "anthropic-beta": "claude-code-20250219,interleaved-thinking-2025-05-14", "x-app": "cli" },
+    ...{ session_id: "0199f0c2-6b5e-7a31-9d51-6a1f0e6c1a2b", "x-stainless-runtime-version": "v24.1.0" },
+    ...{ "x-request-id": "2f1e7a0c9b3d4e5f8a7b6c5d4e3f2a1b", originator: "codex_cli_rs" },
+  };
+  expect(await statusOf(usual)).toBe(200);
+  expect(await statusOf(usual, "/v1/messages?beta=true")).toBe(200);
+  expect(asked).toHaveLength(2);
+  expect(await statusOf({ "x-note": `use ${token}` })).toBe(403);
+  expect(await statusOf(usual, `/v1/messages?beta=true&note=${token}`)).toBe(403);
+  expect(await statusOf(usual, `/v1/messages?${token.replace("_", "%5F")}=1`)).toBe(403);
+  expect(asked).toHaveLength(2);
 });
 
 test("a verdict is in the ledger before anything reaches the provider", async () => {

@@ -34,7 +34,11 @@ export interface MeteredSession extends AskableScope {
   /** Whether nothing of it is recorded any more, because Reins stops. */
   readonly isCut: boolean;
   readonly isClosed: boolean;
-  readonly turn?: (NonNullable<AskableScope["turn"]> & { countCall(spent: Spending): void }) | undefined;
+  readonly turn?:
+    | (NonNullable<AskableScope["turn"]> & {
+        countCall(spent: Spending & { readonly estimated?: true }): void;
+      })
+    | undefined;
 }
 
 /** What the calls of each session have used, and what is kept for those under way. */
@@ -82,7 +86,7 @@ async function admitIn(session: MeteredSession, call: ModelCall, signal: AbortSi
     async settle(outcome, usage, spent) {
       release();
       sum.tokens += spent.tokens;
-      turn?.countCall(spent);
+      turn?.countCall({ ...spent, ...(usage.estimated && { estimated: true }) });
       await settle(session, call, enforced.verdict, { outcome, spent, usage });
     },
   };
@@ -92,10 +96,10 @@ const NOTHING: Spending = { tokens: 0, cost: 0 };
 
 /** The control point of a call: what rules can speak of, and nothing of what is said in it. */
 function pointOf({ context }: MeteredSession, call: ModelCall, tokens_used: number): ModelCallPoint {
-  const { provider, model, url, method, estimatedInput, maxOutput, isPriced, body, reserves } = call;
+  const { provider, model, url, method, estimatedInput, maxOutput, isPriced, reserves } = call;
   const tools = namesIn(call.tools);
   const [other_models, stored] = [namesIn(call.otherModels), namesIn(call.stored)];
-  const secrets = holdsSecret(context.harness.redact, body);
+  const secrets = holdsSecret(context.harness.redact, call);
   const tokens = { estimated_tokens: estimatedInput, max_tokens: maxOutput };
   return {
     kind: "model_call",
@@ -121,7 +125,8 @@ const REMEMBERED = { entries: 100_000, size: 8 * 1024 * 1024 };
 const plain = new WeakMap<Redact, LruCache<string, true>>();
 
 /** Whether a call holds a secret. What a call before held already is not read again: that is most of a conversation. */
-function holdsSecret(redact: Redact, body: ModelCall["body"]): boolean {
+function holdsSecret(redact: Redact, { body, beside }: ModelCall): boolean {
+  if (redact(beside) !== beside) return true;
   const known = plain.get(redact) ?? new LruCache<string, true>(REMEMBERED);
   plain.set(redact, known);
   const rest: Record<string, unknown> = { ...body };

@@ -1,4 +1,5 @@
 import { chunkText, type JsonObject, readResult, readUpdate } from "@reins/acp";
+import type { Spending } from "@reins/gateway";
 import { blake3Hex, canonicalJson } from "@reins/ledger";
 import type { UpdateRedactor, Workspace } from "@reins/supervisor";
 import type { Clients, SessionPort } from "../control/ask-clients.ts";
@@ -209,10 +210,9 @@ export class GovernedSession {
 const MAX_OUTPUT = 32 * 1024 * 1024;
 const OVER = new Error("the turn is over");
 
-/** What an agent says it used. */
-export interface TurnUsage {
-  readonly tokens?: number;
-  readonly cost?: number;
+/** What an agent says it used, or the gateway counted; `estimated` where a provider did not say all of it. */
+export interface TurnUsage extends Partial<Spending> {
+  readonly estimated?: true;
 }
 
 /** One prompt and everything until it is answered. */
@@ -232,7 +232,7 @@ export class Turn {
   /** Holds back its message, of an agent that declares action graphs. */
   held: HeldMessage | undefined;
   /** What its calls to models used, where the gateway counts them; each is charged when it ends. */
-  counted: Required<TurnUsage> | undefined;
+  counted: (TurnUsage & Spending) | undefined;
   readonly #writing = new Set<Promise<unknown>>();
   readonly #deferred: Promise<string | undefined>[] = [];
   readonly #output: string[] = [];
@@ -344,8 +344,9 @@ export class Turn {
   }
 
   /** Adds what a call to a model used, as the gateway counted it: what its agent says it used does not count then. */
-  countCall({ tokens, cost }: Required<TurnUsage>): void {
-    this.counted = { tokens: (this.counted?.tokens ?? 0) + tokens, cost: (this.counted?.cost ?? 0) + cost };
+  countCall({ tokens = 0, cost = 0, ...rest }: TurnUsage): void {
+    const before = this.counted ?? { tokens: 0, cost: 0 };
+    this.counted = { ...before, ...rest, tokens: before.tokens + tokens, cost: before.cost + cost };
   }
 
   /** What it used, as counted, or from its answer and the updates before it. */

@@ -93,7 +93,9 @@ describe("the summary of an entry", () => {
       "withdrawn apr_1: cancelled",
     ],
     ["turn", { stop_reason: "end_turn", usage: { tokens: 7 } }, "end_turn, 7 tokens"],
+    ["turn", { stop_reason: "end_turn", usage: { tokens: 7, estimated: true } }, "end_turn, about 7 tokens"],
     ["tool_result", { outcome: "completed", enforcement: "performed" }, "completed, performed"],
+    ["tool_result", { outcome: "cut", usage: { tokens: 9, estimated: true } }, "cut, about 9 tokens"],
     [
       "kill",
       { target: { kind: "agent", name: "claude" }, gone: [{}, {}], left: [], reason: "a drill" },

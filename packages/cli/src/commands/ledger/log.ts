@@ -107,12 +107,18 @@ function approvalSummary({ state, approval, agent, tool, answer, reason }: Paylo
 
 function turnSummary({ stop_reason, usage }: Payload): string | undefined {
   if (typeof stop_reason !== "string") return undefined;
-  const tokens = isRecord(usage) ? usage.tokens : undefined;
-  return typeof tokens === "number" ? `${stop_reason}, ${tokens} tokens` : stop_reason;
+  return `${stop_reason}${before(", ", tokensIn(usage))}`;
 }
 
-function resultSummary({ outcome, enforcement }: Payload): string | undefined {
-  return typeof outcome === "string" ? `${outcome}${before(", ", enforcement)}` : undefined;
+/** How many tokens were used; where the provider of a model did not say so, about how many. */
+function tokensIn(usage: unknown): string | undefined {
+  if (!isRecord(usage) || typeof usage.tokens !== "number") return undefined;
+  return `${usage.estimated === true ? "about " : ""}${usage.tokens} tokens`;
+}
+
+function resultSummary({ outcome, enforcement, usage }: Payload): string | undefined {
+  if (typeof outcome !== "string") return undefined;
+  return `${outcome}${before(", ", enforcement)}${before(", ", tokensIn(usage))}`;
 }
 
 function killSummary({ target, gone, left, reason }: Payload): string | undefined {

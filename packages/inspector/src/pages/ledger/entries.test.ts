@@ -32,6 +32,10 @@ describe("the summary of an entry", () => {
     [entry("tool_call", { claims: { title: "Read the notes" } }), "Read the notes"],
     [entry("tool_call", { claims: { title: null } }), "read_file"],
     [entry("tool_result", { outcome: "completed" }), "read_file: completed"],
+    [
+      entry("tool_result", { outcome: "cut", usage: { tokens: 12, estimated: true } }),
+      "read_file: cut, about 12 tokens",
+    ],
     [entry("turn", { stop_reason: "end_turn", entries: ["a", "b"] }), "ended: end turn, 2 entries"],
     [entry("approval", { state: "approved", answer: { by: "ann" } }), "read_file: approved by ann"],
     [entry("policy_change", { change: "key_added" }, { target: "keys" }), "keys: key added"],

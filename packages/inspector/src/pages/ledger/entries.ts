@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { call, useGet } from "../../api/queries.ts";
 import { subscribe } from "../../api/stream.ts";
-import { words } from "../../design/format.ts";
+import { count, words } from "../../design/format.ts";
 import type { LedgerSearch } from "./filters.tsx";
 
 const PAGE = 200;
@@ -95,15 +95,26 @@ export function useEntry(cid: string, enabled = true) {
   return useGet(["entry", cid], ledgerOperations.getEntry, { params: { cid }, staleTime: Infinity, enabled });
 }
 
+/** How many tokens were used, of an entry that says so: about how many where the provider of a model did not. */
+function tokensIn({ usage }: { readonly usage?: unknown }): readonly string[] {
+  const { tokens, estimated } = Object(usage);
+  return typeof tokens === "number" ? [`${estimated === true ? "about " : ""}${count(tokens)} tokens`] : [];
+}
+
 /** Summarizes an entry on one line. */
 export function entrySummary({ quality, payload, target, envelope, tags }: Entry): string {
   if (envelope !== null && envelope !== undefined) return `${target}, sealed`;
   const said = Object(payload);
   if (quality === "policy_verdict") return `${target || textOf(said.event_type)}: ${textOf(said.reason)}`;
   if (quality === "tool_call") return textOf(said.claims?.title) || target;
-  if (quality === "tool_result") return [target, textOf(said.outcome)].filter(Boolean).join(": ");
-  if (quality === "turn")
-    return `ended: ${words(textOf(said.stop_reason))}, ${said.entries?.length ?? 0} entries`;
+  if (quality === "tool_result")
+    return [target, [textOf(said.outcome), ...tokensIn(said)].filter(Boolean).join(", ")]
+      .filter(Boolean)
+      .join(": ");
+  if (quality === "turn") {
+    const covered = `${said.entries?.length ?? 0} entries`;
+    return `ended: ${[words(textOf(said.stop_reason)), covered, ...tokensIn(said)].join(", ")}`;
+  }
   if (quality === "approval")
     return `${target}: ${textOf(said.state)}${said.answer ? ` by ${textOf(said.answer.by)}` : ""}`;
   if (quality === "policy_change") return `${target}: ${words(textOf(said.change))}`;

@@ -64,7 +64,7 @@ function figuresOf(overview: Overview): readonly Figure[] {
       note: processes.memory_bytes ? bytes(processes.memory_bytes) : "",
       to: "/agents",
     },
-    { name: "Tokens", value: about(usage.tokens), note: "as reported by agents" },
+    { name: "Tokens", value: about(usage.tokens), note: "reported or estimated" },
     { name: "Cost", value: dollars(usage.cost_usd), note: `${count(usage.turns)} turns` },
     {
       name: "Ledger",

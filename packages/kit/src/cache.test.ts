@@ -113,6 +113,15 @@ describe("stamps of files", () => {
     expect(await stamps.areCurrent()).toBe(false);
   });
 
+  it("are looked at once for callers at the same time, and again for one that comes during the look", async () => {
+    const { stamps } = await noted();
+    const look = stamps.areCurrent();
+    expect(stamps.areCurrent()).toBe(look);
+    await new Promise(setImmediate);
+    expect(stamps.areCurrent()).not.toBe(look);
+    expect(await look).toBe(true);
+  });
+
   it("do not count for files that changed just before, nor when the clock was set back", async () => {
     expect(await (await noted(0)).stamps.areCurrent()).toBe(false);
     const { stamps, clock } = await noted();

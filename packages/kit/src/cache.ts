@@ -59,6 +59,8 @@ export class FileStamps {
   readonly #folders = new Map<string, string | undefined>();
   readonly #since: number;
   #isSettled = true;
+  /** The look that is about to begin. */
+  #next: Promise<boolean> | undefined;
 
   constructor(clock: Pick<Clock, "now"> = systemClock) {
     this.#clock = clock;
@@ -80,8 +82,16 @@ export class FileStamps {
     this.#present.set(path, stamp.text);
   }
 
-  /** Whether everything still looks as it was noted. */
-  async areCurrent(): Promise<boolean> {
+  /** Whether everything still looks as it was noted. Callers at the same time share a look, which begins after them all. */
+  areCurrent(): Promise<boolean> {
+    this.#next ??= Promise.resolve().then(() => {
+      this.#next = undefined;
+      return this.#look();
+    });
+    return this.#next;
+  }
+
+  async #look(): Promise<boolean> {
     const age = this.#clock.now().getTime() - this.#since;
     if (!this.#isSettled || age < 0 || age > MAX_AGE_MS) return false;
     // As one state: other calls note folders anew meanwhile.

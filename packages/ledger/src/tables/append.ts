@@ -54,15 +54,18 @@ class Chains {
 
   #endsOf(entity_id: string): Ends {
     const known = this.#ends.get(entity_id);
-    const ends = known ?? {
-      last: this.#findLast.get(entity_id)?.cid,
-      turn: this.#findTurn.get(entity_id)?.cid,
-    };
+    const ends = known ?? this.#find(entity_id);
     if (known) this.#ends.delete(entity_id);
     this.#ends.set(entity_id, ends);
     const oldest = this.#ends.keys().next();
     if (this.#ends.size > MAX_REMEMBERED && !oldest.done) this.#ends.delete(oldest.value);
     return ends;
+  }
+
+  /** A chain without any entry, as that of each new session, has no turn either. */
+  #find(entity_id: string): Ends {
+    const last = this.#findLast.get(entity_id)?.cid;
+    return { last, turn: last === undefined ? undefined : this.#findTurn.get(entity_id)?.cid };
   }
 }
 

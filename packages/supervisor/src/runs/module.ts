@@ -105,14 +105,16 @@ const module: TablesModule = {
       changes: {
         note({ notes, most }: Parameters<RunChanges["note"]>[0]): void {
           const states = new Map<string, object>();
+          const runs = new Map<string, { readonly tenant: string; readonly run_id: string }>();
           for (const { state, at, fault } of notes) {
             const { tenant, run_id, contract } = state;
             const payload = JSON.stringify(state.payload);
             const row = { ...state, payload, at, fault };
             append.run({ ...row, payload: reportPacker.pack(payload) });
-            crop.run({ tenant, run_id, most });
+            runs.set(JSON.stringify([tenant, run_id]), { tenant, run_id });
             if (fault === null) states.set(JSON.stringify([tenant, run_id, contract]), row);
           }
+          for (const run of runs.values()) crop.run({ ...run, most });
           for (const row of states.values()) put.run(row);
         },
         prune({ before, limit }: { before: string; limit: number }): number {

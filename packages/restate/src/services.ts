@@ -253,6 +253,11 @@ export class Endpoint {
     this.#address = address;
   }
 
+  /** Rejects where it cannot be listened on; an endpoint that serves nothing yet does not notice. */
+  async check(): Promise<void> {
+    if (!this.#listening) await this.#close(this.#listen());
+  }
+
   /** Serves objects below a path, until that is closed. */
   async serve(
     path: string,

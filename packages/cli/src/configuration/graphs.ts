@@ -158,8 +158,9 @@ export async function durableEngine(
   const isReached = advertise !== undefined || nodeHost === undefined || isLoopback(host) || port === 0;
   const restate = isReached ? configured : { ...configured, advertise: `http://${nodeHost}:${port}` };
   const { Endpoint, RestateEngine } = await import("@reins/restate");
-  // Each node says where it listens when it comes to serve a tenant.
+  // Each node says where it listens when it comes to serve a tenant with durable runs, which may be late.
   const endpoint = new Endpoint({ ...restate, ...(settings.restate.listen === undefined && { port: 0 }) });
+  if (settings.restate.listen !== undefined) await endpoint.check();
   return ({ origin, tenant, ...parts }) => {
     // Several homes may use one Restate.
     const own = tenant === undefined ? origin : `${origin} ${tenant}`;

@@ -20,12 +20,13 @@ import { request as requestOverTls } from "node:https";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { paxOf, type TarPart, tarOf } from "../../kit/test/tar.ts";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import { newCertificate } from "./fixtures/certificate.ts";
 import type { Served } from "./fixtures/home.ts";
 import { Http2Client } from "./fixtures/http2-client.ts";
+import { silent } from "./fixtures/parts.ts";
 import { RpcClient } from "./fixtures/rpc-client.ts";
 
 const home = agentsForAll({
@@ -148,7 +149,9 @@ describe("a file of a caller", () => {
       0o755,
       "new",
     ]);
-    // A client that goes away in the middle changes nothing, and leaves nothing behind.
+    // A client that goes away in the middle changes nothing, leaves nothing behind, and is no error of the server.
+    const logged = { error: vi.spyOn(silent, "error"), debug: vi.spyOn(silent, "debug") };
+    onTestFinished(() => void vi.restoreAllMocks());
     const half = request(`${served.address}/v1/fs/file${at("run.sh")}`, {
       method: "PUT",
       headers: { authorization: `Bearer ${served.access.token}`, "content-length": "1000000" },
@@ -159,6 +162,10 @@ describe("a file of a caller", () => {
     half.destroy();
     await expect.poll(async () => (await readdir(home().workspace)).join()).not.toContain("reins-partial");
     expect(await readFile(inside("run.sh"), "utf8")).toBe("new");
+    const left = [expect.objectContaining({ path: "/v1/fs/file" }), expect.stringMatching(/client left/)];
+    await expect.poll(() => logged.debug.mock.calls).toContainEqual(left);
+    const failed = [expect.objectContaining({ path: "/v1/fs/file" }), "a request failed"];
+    expect(logged.error.mock.calls).not.toContainEqual(failed);
   });
 
   test("that becomes shorter while it is sent is not taken for the whole, and recorded as failed", async () => {

@@ -168,14 +168,17 @@ function absent(methods: readonly string[]): HttpProblem {
   return new HttpProblem("method_not_allowed", `this takes ${allow}`, { headers: { allow } });
 }
 
-/** Responds with a problem. An internal error is logged and not disclosed. */
+/** Responds with a problem. An internal error is logged and not disclosed; that a client has left is none. */
 function sendProblem(error: unknown, reply: FastifyReply, log: Log): FastifyReply {
+  const { raw } = reply.request;
   const known = frameworkProblem(error);
-  if (!known) log.error({ err: error, path: pathOf(reply.request.raw) }, "a request failed");
+  if (!known && error === raw.errored)
+    log.debug({ path: pathOf(raw) }, "a client left before its request had ended");
+  else if (!known) log.error({ err: error, path: pathOf(raw) }, "a request failed");
   const { problem, headers } = known ?? httpProblem("internal");
   setSecurityHeaders(reply.raw);
   // Fastify closes the connection of an unread body; over HTTP/2 only the stream ends.
-  if (reply.request.raw.httpVersionMajor > 1) reply.removeHeader("connection");
+  if (raw.httpVersionMajor > 1) reply.removeHeader("connection");
   return reply
     .code(problem.status)
     .headers({ ...headers, "content-type": PROBLEM_TYPE })

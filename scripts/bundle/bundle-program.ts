@@ -7,12 +7,14 @@ import type { Sources } from "./sources.ts";
 export const LEFT_OUT = ["better-sqlite3", "web-tree-sitter"];
 /**
  * What a start loads, in this order, each with all that it imports and that is in no file before it: every command, one
- * that asks a running Reins, and one that opens a home. Left to itself the bundler shares out what several commands import
- * among a hundred files.
+ * with a schema, one that asks a running Reins, one that reads a ledger, and one that opens a home. Left to itself the
+ * bundler shares out what several commands import among a hundred files.
  */
 const LOADED_TOGETHER = [
   ["program.ts"],
+  ["files.ts"],
   ["client/operation-command.ts", "serving/stop.ts", "../../api/src/"],
+  ["ledger/"],
   ["commands/up/up.ts"],
 ];
 

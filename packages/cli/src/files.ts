@@ -1,7 +1,10 @@
 import { open, readFile, rm, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { errorMessage } from "@reins/kit";
-import { CliError, EXIT, systemCode } from "./errors.ts";
+import { z } from "zod";
+import { CliError, EXIT, isNotFound, systemCode } from "./errors.ts";
+
+export const CONFIGURATION_FILE = "reins.yaml";
 
 /** Writes a private file that must not exist yet. Removes it when writing fails or is cancelled. */
 export async function writeNewFile(
@@ -60,4 +63,37 @@ export async function requireFolder(path: string, source: string): Promise<void>
   });
   if (!found.isDirectory())
     throw new CliError(`${source} is ${path}, which is not a folder.`, { next: "Give a folder." });
+}
+
+/** Parses a YAML file; a missing one counts as empty. */
+export async function readYamlFile<Schema extends z.ZodType>(
+  path: string,
+  schema: Schema,
+): Promise<z.output<Schema>> {
+  const text = await readIfExists(path);
+  if (text === undefined) return schema.parse({});
+  const { parseDocument } = await import("yaml");
+  const document = parseDocument(text, { uniqueKeys: true });
+  const [fault] = document.errors;
+  if (fault) throw unusable(path, fault.message);
+  const checked = schema.safeParse(document.toJS() ?? {});
+  if (!checked.success) throw unusable(path, z.prettifyError(checked.error));
+  return checked.data;
+}
+
+/** Undefined when the file does not exist. */
+export async function readIfExists(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+export function unusable(path: string, why: string, cause?: unknown): CliError {
+  return new CliError(`${path} cannot be used: ${why}`, {
+    next: "Repair the file, or remove it to continue without it.",
+    ...(cause !== undefined && { cause }),
+  });
 }

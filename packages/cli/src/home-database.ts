@@ -20,8 +20,8 @@ import {
   type Tables,
 } from "@reins/store";
 import { z } from "zod";
-import { CONFIGURATION_FILE, readYamlFile } from "./configuration/configuration.ts";
 import { CliError, EXIT } from "./errors.ts";
+import { CONFIGURATION_FILE, readYamlFile } from "./files.ts";
 import { databaseIn, privateDatabase, realDatabase } from "./home.ts";
 
 type TablesOfStore = readonly Tables<Operations, Operations>[];

@@ -5,7 +5,7 @@ import { type AgentEntry, isPassable, MODEL_API_NAMES, undescribed } from "@rein
 import { replaceFile } from "@reins/kit";
 import { z } from "zod";
 import { CliError } from "../errors.ts";
-import { readIfExists, readYamlFile, unusable } from "./configuration.ts";
+import { readIfExists, readYamlFile, unusable } from "../files.ts";
 
 /** A command that speaks ACP: its words, or these with the API that it asks its model by. */
 const Command = z.union([

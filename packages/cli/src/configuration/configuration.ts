@@ -1,9 +1,8 @@
-import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { HostingOptions } from "@reins/host";
 import type { OidcSettings } from "@reins/server/oidc";
 import { z } from "zod";
-import { CliError, isNotFound } from "../errors.ts";
+import { CONFIGURATION_FILE, readIfExists, readYamlFile, unusable } from "../files.ts";
 import { IssuersSettings, QuotasSettings } from "./access.ts";
 import { AuditSettings, TelemetrySettings } from "./exports.ts";
 import { GraphsSettings } from "./graphs.ts";
@@ -11,39 +10,6 @@ import { McpSettings } from "./mcp-servers.ts";
 import { GatewaySettings } from "./model-access.ts";
 import { NativeConfiguration } from "./native.ts";
 import { NodeSettings } from "./node.ts";
-
-/** Parses a YAML file; a missing one counts as empty. */
-export async function readYamlFile<Schema extends z.ZodType>(
-  path: string,
-  schema: Schema,
-): Promise<z.output<Schema>> {
-  const text = await readIfExists(path);
-  if (text === undefined) return schema.parse({});
-  const { parseDocument } = await import("yaml");
-  const document = parseDocument(text, { uniqueKeys: true });
-  const [fault] = document.errors;
-  if (fault) throw unusable(path, fault.message);
-  const checked = schema.safeParse(document.toJS() ?? {});
-  if (!checked.success) throw unusable(path, z.prettifyError(checked.error));
-  return checked.data;
-}
-
-/** Undefined when the file does not exist. */
-export async function readIfExists(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
-}
-
-export function unusable(path: string, why: string, cause?: unknown): CliError {
-  return new CliError(`${path} cannot be used: ${why}`, {
-    next: "Repair the file, or remove it to continue without it.",
-    ...(cause !== undefined && { cause }),
-  });
-}
 
 /** A year. */
 export const MAX_TTL_MINUTES = 525_600;
@@ -188,8 +154,6 @@ const Configuration = z.strictObject({
   confine: z.record(z.string(), z.strictObject({ network: Network.default("open") })).default({}),
 });
 export type Configuration = z.infer<typeof Configuration>;
-
-export const CONFIGURATION_FILE = "reins.yaml";
 
 export async function readConfiguration(home: string): Promise<Configuration> {
   const configuration = await readYamlFile(join(home, CONFIGURATION_FILE), Configuration);

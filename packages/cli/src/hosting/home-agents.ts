@@ -19,12 +19,12 @@ import {
   readConfiguration,
   skillSettings,
   tenantRoots,
-  unusable,
 } from "../configuration/configuration.ts";
 import { type EngineSettings, graphSettings } from "../configuration/graphs.ts";
 import { mcpServersFor } from "../configuration/mcp-servers.ts";
 import { nativeSettings } from "../configuration/native.ts";
 import { CliError, EXIT } from "../errors.ts";
+import { unusable } from "../files.ts";
 import { catalogueEntry } from "./install-agent.ts";
 
 type AgentConfiguration = Pick<

@@ -19,17 +19,12 @@ import { originOf } from "@reins/server/oidc";
 import type { Store, StoreLoss } from "@reins/store";
 import { type PolicyStatus, Redactor, writeFirstFiles } from "@reins/supervisor";
 import { readAgentsFile } from "../configuration/agents-file.ts";
-import {
-  CONFIGURATION_FILE,
-  type Configuration,
-  readConfiguration,
-  readIfExists,
-  unusable,
-} from "../configuration/configuration.ts";
+import { type Configuration, readConfiguration } from "../configuration/configuration.ts";
 import { headersIn, telemetrySettings } from "../configuration/exports.ts";
 import { durableEngine } from "../configuration/graphs.ts";
 import { modelAccess } from "../configuration/model-access.ts";
 import { namedPolicyFiles, type PolicyFileFlags } from "../configuration/policy-files.ts";
+import { CONFIGURATION_FILE, readIfExists, unusable } from "../files.ts";
 import { postgresOf } from "../home-database.ts";
 import { startAuditExports, startTelemetry } from "../hosting/audit-exports.ts";
 import { installDecided } from "../hosting/governed-install.ts";

@@ -13,8 +13,8 @@ export {
 export { isPreparationRecord } from "./control/control-point.ts";
 export type { Door } from "./control/doors.ts";
 export { OPERATION_DOORS } from "./control/operation-doors.ts";
+export { REFUSED } from "./control/outcome.ts";
 export type { ToolGate } from "./control/tool-offer.ts";
-export { REFUSED } from "./control/verdict.ts";
 export type { FileCaller } from "./files/caller-access.ts";
 export { FileFault } from "./files/file-fault.ts";
 export type { FileService, FoundEntry, ReadableFile } from "./files/file-service.ts";

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Harness, Principal, Workspace } from "@reins/supervisor";
 import { enforce, type Waiting } from "./enforce.ts";
-import { perform } from "./outcome.ts";
+import { perform, refusal } from "./outcome.ts";
 import { type AskableScope, NATIVE } from "./scope.ts";
-import { refusal } from "./verdict.ts";
 
 /** The name under which rules and records know what people and services do through the API, without an agent. */
 export const CALLER = "api";

@@ -1,7 +1,7 @@
 import { CODE } from "@reins/acp";
 import { readTar } from "@reins/kit";
 import { expect, test } from "vitest";
-import { REFUSED } from "../control/verdict.ts";
+import { REFUSED } from "../control/outcome.ts";
 import { FileFault, type FileFaultCode, onPath, pathFault, rpcFault } from "./file-fault.ts";
 
 const systemError = (code: string) => Object.assign(new Error(`${code}: of the system`), { code });

@@ -1,6 +1,6 @@
 import { CODE, RpcError } from "@reins/acp";
 import { errorCode, errorMessage, TarError } from "@reins/kit";
-import { REFUSED } from "../control/verdict.ts";
+import { REFUSED } from "../control/outcome.ts";
 
 /** Why a request of a caller about files or processes failed: a problem of the API by the same code. */
 export type FileFaultCode =

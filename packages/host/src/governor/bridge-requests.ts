@@ -12,8 +12,7 @@ import {
 import type { LocalServer } from "@reins/mcp";
 import { z } from "zod";
 import { enforce } from "../control/enforce.ts";
-import { perform } from "../control/outcome.ts";
-import { refusal } from "../control/verdict.ts";
+import { perform, refusal } from "../control/outcome.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { LENT_SERVER } from "./mcp-cards.ts";
 import { mcpGate } from "./mcp-servers.ts";

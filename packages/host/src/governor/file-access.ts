@@ -3,9 +3,8 @@ import { CODE, isObject, type JsonObject, RpcError, readParams, readResult } fro
 import { blake3Hex } from "@reins/ledger";
 import { type ActionPayload, confirmRights } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
-import { perform } from "../control/outcome.ts";
+import { perform, refusal } from "../control/outcome.ts";
 import type { ControlContext, Descent } from "../control/scope.ts";
-import { refusal } from "../control/verdict.ts";
 import { covers, seenOf } from "./claims.ts";
 import type { GovernedSession, Turn } from "./governed-session.ts";
 import { promptText } from "./prompt-content.ts";

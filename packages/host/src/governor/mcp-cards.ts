@@ -6,7 +6,7 @@ import type { McpCall } from "@reins/mcp";
 import type { Decided } from "@reins/supervisor";
 import { confirmRights } from "../control/control-point.ts";
 import { type Enforced, enforce } from "../control/enforce.ts";
-import { placed, verdictMeta } from "../control/verdict.ts";
+import { placed, verdictMeta } from "../control/outcome.ts";
 import { hostToolName } from "./bridge-requests.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession, Turn } from "./governed-session.ts";

@@ -5,7 +5,7 @@ import { visibleText } from "@reins/kit";
 import type { Decided } from "@reins/supervisor";
 import type { ActionPayload } from "../control/control-point.ts";
 import { type Enforced, enforce } from "../control/enforce.ts";
-import { completeSetting } from "../control/outcome.ts";
+import { completeSetting, placed, REFUSED, verdictMeta } from "../control/outcome.ts";
 import {
   CANCELLED,
   optionsIn,
@@ -13,7 +13,6 @@ import {
   type PermissionOption,
   type PermissionOutcome,
 } from "../control/permission-request.ts";
-import { placed, REFUSED, verdictMeta } from "../control/verdict.ts";
 import type { FilePermit } from "./file-access.ts";
 import type { GovernedSession, Turn } from "./governed-session.ts";
 import { enforceMcpCall, type McpToolId, mcpToolOf, permitMcpCall } from "./mcp-cards.ts";

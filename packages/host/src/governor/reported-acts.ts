@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isObject } from "@reins/acp";
 import type { Decided } from "@reins/supervisor";
 import { enforce, factsOf } from "../control/enforce.ts";
-import { placed } from "../control/verdict.ts";
+import { placed } from "../control/outcome.ts";
 import { type Claim, claimsBeyond, MOST_CLAIMS, payloadOfClaim } from "./claims.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { payloadOf } from "./permission.ts";

@@ -3,7 +3,7 @@ import { typedOption } from "@reins/agents";
 import { errorMessage } from "@reins/kit";
 import type { Decided } from "@reins/supervisor";
 import { enforce } from "../control/enforce.ts";
-import { placed } from "../control/verdict.ts";
+import { placed } from "../control/outcome.ts";
 import { asksIn } from "./client-requests.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { endTurn, ungatedMeta, withMeta } from "./ungated.ts";

@@ -6,7 +6,7 @@ import { CODE, RpcError } from "@reins/acp";
 import { folderIdentity } from "@reins/runner";
 import { DEFAULT_TENANT, type Harness, isAdmin, isOperator, type Principal } from "@reins/supervisor";
 import { refuseStart } from "../control/enforce.ts";
-import { REFUSED, refusal } from "../control/verdict.ts";
+import { REFUSED, refusal } from "../control/outcome.ts";
 import { realPlace, showsKernel } from "./text-file.ts";
 
 /** Which folders the sessions of a home may work in. */

@@ -1,8 +1,7 @@
 import { type JsonObject, readUpdate } from "@reins/acp";
 import type { Decided } from "@reins/supervisor";
 import { enforce } from "../control/enforce.ts";
-import { chargePrompt } from "../control/outcome.ts";
-import { placed } from "../control/verdict.ts";
+import { chargePrompt, placed } from "../control/outcome.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { ungatedMeta } from "./ungated.ts";
 import { isReplayed, showUpdate } from "./updates.ts";

@@ -12,8 +12,7 @@ import type { Draft } from "@reins/ledger";
 import { sessionKey } from "@reins/supervisor";
 import { type ControlPoint, confirmRights, recordedSubject, requestFor } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
-import { forwardIn, settleAction } from "../control/outcome.ts";
-import { placed } from "../control/verdict.ts";
+import { forwardIn, placed, settleAction } from "../control/outcome.ts";
 import type { Summarize } from "./agent-executors.ts";
 import {
   type ActionCall,

@@ -18,7 +18,7 @@ import {
 import { errorMessage, isRecord } from "@reins/kit";
 import { canonicalJson } from "@reins/ledger";
 import { type Principal, SupervisorError } from "@reins/supervisor";
-import { REFUSED } from "../control/verdict.ts";
+import { REFUSED } from "../control/outcome.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 
 /** A graph to run: a declaration with its sections, or the whole message of a model. */

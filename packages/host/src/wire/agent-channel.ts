@@ -1,7 +1,7 @@
 import { type Channel, CODE, classify, isObject, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import { type AgentLaunch, sessionMeta } from "@reins/agents";
 import { type Clock, Inactivity } from "@reins/kit";
-import { REFUSED } from "../control/verdict.ts";
+import { REFUSED } from "../control/outcome.ts";
 
 /** A message of ACP that passes by: between a client and Reins, or between Reins and an agent. */
 export interface Passing {

@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from "vitest";
 import { askedFor } from "./ask-clients.ts";
 import type { ControlRequest } from "./control-point.ts";
 import { awaitVerdict } from "./enforce.ts";
-import { placed, REFUSED, refusal, verdictMeta } from "./verdict.ts";
+import { placed, REFUSED, refusal, verdictMeta } from "./outcome.ts";
 
 const base = { reason: "rule", rule: "r", enforcement: "asked" } as const;
 const ALLOWED: Decided = { ...base, verdict: "allowed", entry: "cid" };

@@ -10,7 +10,7 @@ export {
   readDeclared,
   type Violation,
 } from "./declaration/carrier.ts";
-export { assertNoConflict, pathOfResource } from "./declaration/conflicts.ts";
+export { assertNoConflict, isElsewhere, pathOfResource } from "./declaration/conflicts.ts";
 export {
   CARRIER_TOOL,
   DECLARED_PAYLOADS,

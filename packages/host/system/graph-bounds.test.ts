@@ -370,17 +370,29 @@ test("an action writes what it declares and nothing else, however that is spelle
     write("above", "src/../d.txt", ["src"]),
     write("linked", "src/link/e.txt", ["src"]),
     write("nothing", "src/f.txt", []),
+    write("foreign", "docs/h.txt", ["repo://other/docs", "file://elsewhere/docs", "~/docs"]),
+    write("partly", "docs/i.txt", ["src", "repo://other/docs"]),
+    write("own", "docs/j.txt", ["repo://other/src", "repo://current/docs"]),
     command("shell", "echo x > docs/g.txt", { resources: { writes: ["src"] } }),
     command("reads", "cat src/a.txt", { resources: { writes: [] }, depends_on: ["inside"] }),
   ]);
   expect(Object.fromEntries(ended.actions.map(({ id, status }) => [id, status]))).toEqual({
     ...{ inside: "completed", named: "completed", beside: "blocked", above: "blocked", linked: "blocked" },
-    ...{ nothing: "blocked", shell: "blocked", reads: "completed" },
+    ...{ nothing: "blocked", foreign: "blocked", partly: "blocked", own: "completed" },
+    ...{ shell: "blocked", reads: "completed" },
   });
   expect(ended.actions[2]?.status_reason).toBe(
     `the declaration of the task writes ${join(workspace, "src")}, and not ${join(workspace, "docs", "c.txt")}`,
   );
-  for (const path of ["docs/c.txt", "d.txt", "docs/e.txt", "src/f.txt", "docs/g.txt"])
+  for (const path of [
+    "docs/c.txt",
+    "d.txt",
+    "docs/e.txt",
+    "src/f.txt",
+    "docs/g.txt",
+    "docs/h.txt",
+    "docs/i.txt",
+  ])
     expect(await textIn(join(workspace, path)), path).toBeUndefined();
 });
 

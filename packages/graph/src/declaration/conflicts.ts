@@ -11,12 +11,21 @@ const PATTERN = /[*?[\]{}]/;
  * is before it. `undefined` for what may be anything.
  */
 export function pathOfResource(resource: string): string | undefined {
-  const [, scheme, rest = ""] = /^(file|repo):(.*)$/is.exec(resource.trim()) ?? [];
-  const path = scheme === undefined ? resource.trim() : pathInAddress(scheme.toLowerCase(), rest);
+  const path = addressed(resource);
   const parts = path?.replaceAll("\\", "/").split("/") ?? [];
   const pattern = parts.findIndex((part) => PATTERN.test(part));
   const plain = (pattern < 0 ? parts : parts.slice(0, pattern)).join("/");
   return plain === "" || plain.startsWith("~") ? undefined : plain;
+}
+
+/** Whether a resource is surely not in the workspace: it names another repository, host or home, or nothing that can be read. */
+export function isElsewhere(resource: string): boolean {
+  return addressed(resource)?.startsWith("~") ?? true;
+}
+
+function addressed(resource: string): string | undefined {
+  const [, scheme, rest = ""] = /^(file|repo):(.*)$/is.exec(resource.trim()) ?? [];
+  return scheme === undefined ? resource.trim() : pathInAddress(scheme.toLowerCase(), rest);
 }
 
 function pathInAddress(scheme: string, rest: string): string | undefined {

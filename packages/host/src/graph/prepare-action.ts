@@ -7,6 +7,7 @@ import {
   assertNoConflict,
   type GraphAction,
   type Handoff,
+  isElsewhere,
   mayHandOver,
   ProtocolError,
   pathOfResource,
@@ -190,11 +191,14 @@ async function writable(
   { workspace }: RunPlace,
 ): Promise<readonly string[] | undefined> {
   if (!writes || !bindsWrites) return undefined;
+  // What lies elsewhere allows nothing here.
   const paths = await Promise.all(
-    writes.map(async (resource) => {
-      const path = pathOfResource(resource);
-      return path === undefined ? undefined : realPathOf(resolvePath(workspace.cwd, path));
-    }),
+    writes
+      .filter((resource) => !isElsewhere(resource))
+      .map(async (resource) => {
+        const path = pathOfResource(resource);
+        return path === undefined ? undefined : realPathOf(resolvePath(workspace.cwd, path));
+      }),
   );
   return paths.includes(undefined) ? undefined : paths.filter((path) => path !== undefined);
 }

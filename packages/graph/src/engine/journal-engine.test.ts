@@ -34,6 +34,22 @@ test("A timer that began before a stop is waited for no longer than its rest", a
   expect(await second.ended("run")).toBe("over");
 });
 
+test("A timer is waited for no longer where the clock is set back", async () => {
+  const clock = new ManualClock();
+  const orchestrate = async (_: unknown, { sleep }: RunScope) => {
+    await sleep("timer", 1_000);
+    return "over";
+  };
+  let back = 0;
+  const moved = { now: () => new Date(clock.now().getTime() - back), after: clock.after.bind(clock) };
+  const engine = new JournalEngine<null, string>({ orchestrate, clock: moved });
+  await engine.start("run", null);
+  await expect.poll(() => clock.waiting).toBe(1);
+  back = 86_400_000;
+  clock.advance(1_000);
+  expect(await engine.ended("run")).toBe("over");
+});
+
 /** A journal whose reads can be held back, with what they found. */
 class SlowJournal extends MortalJournal<unknown, unknown> {
   hold: Promise<void> | undefined;

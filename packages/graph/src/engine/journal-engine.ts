@@ -306,11 +306,9 @@ export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
       sleep: async (name, milliseconds, signal) => {
         const until = await once(name, () => this.#clock.now().getTime() + milliseconds, true);
         const ends = signal ? AbortSignal.any([signal, closed]) : closed;
-        // A timer may be shorter than what is left.
-        for (let left = milliseconds; left > 0 && !ends.aborted; ) {
-          left = until - this.#clock.now().getTime();
-          await sleep(left, this.#clock, ends);
-        }
+        // A clock that is set back makes it no longer.
+        for (let left = milliseconds; left > 0 && !ends.aborted; left -= LONGEST_TIMER)
+          await sleep(Math.min(left, until - this.#clock.now().getTime(), LONGEST_TIMER), this.#clock, ends);
         if (closed.aborted) await never();
       },
       receive: async (name) => {
@@ -369,6 +367,7 @@ function enqueue<Result>(active: Active<Result>, name: string, value: unknown): 
 }
 
 const SENT = "sent/";
+const LONGEST_TIMER = 2 ** 31 - 1;
 
 function sentName(name: string, number: number | undefined): string {
   return `${SENT}${name}/${number}`;

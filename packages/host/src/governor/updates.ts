@@ -127,9 +127,8 @@ async function notePlan(session: GovernedSession, update: JsonObject): Promise<v
   }));
   const list = { run_id: turn.id, session_id: session.id, updated_at: now().toISOString(), tasks };
   forwardIn(session, "task_list", list);
-  await harness.runs.note(principal, "task_list", readReport("task_list", list)).catch((error: unknown) => {
-    onFault(`a plan could not be noted: ${errorMessage(error)}`);
-  });
+  const noting = harness.runs.note(principal, "task_list", readReport("task_list", list), { isOwn: true });
+  await noting.catch((error: unknown) => onFault(`a plan could not be noted: ${errorMessage(error)}`));
 }
 
 const TASK_STATUS: Readonly<Record<string, string | undefined>> = {

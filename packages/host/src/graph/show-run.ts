@@ -213,8 +213,8 @@ export class RunDisplay {
     const { principal, session } = run.declared;
     const updated_at = new Date().toISOString();
     const told = { run_id: run.id, session_id: session, updated_at, ...report };
-    const isReopened = run.reopened > 0;
-    await harness.runs.note(principal, contract, readReport(contract, told), { isReopened }).catch(onError);
+    const how = { isReopened: run.reopened > 0, isOwn: true };
+    await harness.runs.note(principal, contract, readReport(contract, told), how).catch(onError);
   }
 
   async #update(run: GraphRun, update: JsonObject): Promise<void> {

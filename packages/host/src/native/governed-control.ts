@@ -110,7 +110,7 @@ export class GovernedControl implements ControlPort {
     if (type === "run_lifecycle" || type === "task_list" || type === "verification") {
       const isNew = session?.turn !== undefined && "status" in payload && payload.status === "created";
       const note = async () =>
-        harness.runs.note(principal, type, readReport(type, noted), { isNew, relaxed: true });
+        harness.runs.note(principal, type, readReport(type, noted), { isNew, isOwn: true, relaxed: true });
       note().catch(fault);
       if (session) forwardIn(session, type, noted);
       return;

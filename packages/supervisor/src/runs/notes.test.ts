@@ -121,6 +121,15 @@ describe("a report that is refused", () => {
   });
 });
 
+test("a report of this machine whose clock was set back counts, with the time of the one before", async () => {
+  const { runs, note } = openRuns();
+  await note("created", 5);
+  expect(await outcome(note("executing", 2))).toContain("older than what is known");
+  const own = runs.note(ann, "run_lifecycle", lifecycle("executing", 2), { isOwn: true });
+  expect((await own).updated_at).toBe(lifecycle("executing", 5).updated_at);
+  expect(await outcome(note("planning", 6))).toBe("stored");
+});
+
 describe("a store that fails", () => {
   test("rejects the report, and the next one is checked against what is stored", async () => {
     const { note, disk, finds } = openRuns();

@@ -41,6 +41,8 @@ export interface NoteOptions {
   readonly isNew?: boolean;
   /** Whether the harness itself continues a run that had failed: for reports of agents, a run that is over stays so. */
   readonly isReopened?: boolean;
+  /** Whether its time is that of this machine: where the clock was set back, it counts as that of the report before. */
+  readonly isOwn?: boolean;
   /** Whether it may wait for other commits to be stored with. */
   readonly relaxed?: boolean;
 }
@@ -171,11 +173,11 @@ export class Runs {
     { tenant, ...by }: RunReporter,
     contract: Contract,
     given: RunReports[Contract],
-    { isNew = false, isReopened = false, relaxed = false }: NoteOptions,
+    { isNew = false, isReopened = false, isOwn = false, relaxed = false }: NoteOptions,
   ): Promise<RunState> {
     const shown = this.#redact(given);
-    const report = shown === given ? given : readReport(contract, shown);
-    const { run_id, session_id, updated_at } = report;
+    const read = shown === given ? given : readReport(contract, shown);
+    const { run_id, session_id } = read;
     const key = `${tenant}\n${run_id}`;
     if (isNew) this.#recent.set(key, { reports: {} });
     let run = this.#recent.get(key);
@@ -187,6 +189,9 @@ export class Runs {
         "forbidden",
         `the run ${run_id} belongs to another principal; choose another run_id`,
       );
+    const { updated_at: last = read.updated_at } = reports[contract] ?? {};
+    const updated_at = isOwn && isEarlier(read.updated_at, last) ? last : read.updated_at;
+    const report = updated_at === read.updated_at ? read : readReport(contract, { ...read, updated_at });
     // The store's thread takes plain data only.
     const payload = recordedJson(report);
     const state: RunState = { tenant, run_id, contract, session_id, updated_at, payload, ...owner };
@@ -363,20 +368,13 @@ function isEarlier(now: string, before: string): boolean {
 
 /** Takes out what waits for nothing that is left, until nothing is; in a circle, everything waits. */
 function hasCycle(dependsOn: ReadonlyMap<string, readonly string[]>): boolean {
-  const waitFor = new Map<string, string[]>();
-  const open = new Map<string, number>();
-  for (const [id, others] of dependsOn) {
-    open.set(id, others.length);
-    for (const other of others) {
-      const waiting = waitFor.get(other) ?? [];
-      waiting.push(id);
-      waitFor.set(other, waiting);
-    }
-  }
+  const waits = [...dependsOn].flatMap(([id, others]) => others.map((other) => ({ id, other })));
+  const waitFor = Map.groupBy(waits, ({ other }) => other);
+  const open = new Map([...dependsOn].map(([id, others]) => [id, others.length]));
   const done = [...open].filter(([, left]) => left === 0).map(([id]) => id);
   // The list grows while it is gone through.
   for (const id of done)
-    for (const waiting of waitFor.get(id) ?? []) {
+    for (const { id: waiting } of waitFor.get(id) ?? []) {
       const left = (open.get(waiting) ?? 0) - 1;
       open.set(waiting, left);
       if (left === 0) done.push(waiting);

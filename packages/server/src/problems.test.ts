@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { frameworkProblem, HttpProblem, httpProblem } from "./problems.ts";
+import { frameworkProblem, HttpProblem, httpProblem, toHttpProblem } from "./problems.ts";
 
 const fault = (statusCode: number, code: string) =>
   Object.assign(new Error("at /home/ann/file.ts"), { statusCode, code });
@@ -16,6 +16,16 @@ describe("the problem of an error", () => {
     const refusal = frameworkProblem(fault(status, code));
     expect(refusal?.problem).toMatchObject({ code: detail, type: `urn:reins:problem:${detail}` });
     expect(JSON.stringify(refusal?.problem)).not.toContain("/home");
+  });
+
+  test("of a full disk, at first or because of that, says so and may be tried again", () => {
+    const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+    for (const error of [full, new Error("it could not be kept", { cause: full })])
+      expect(toHttpProblem(error).problem).toMatchObject({
+        ...{ status: 503, code: "unavailable" },
+        detail: expect.stringContaining("the disk is full"),
+      });
+    expect(() => toHttpProblem(new Error("it could not be kept"))).toThrow("it could not be kept");
   });
 
   test("of an HttpProblem is itself", () => {

@@ -1,4 +1,4 @@
-import { memberFaults } from "@reins/kit";
+import { hasCode, memberFaults } from "@reins/kit";
 import { LedgerError } from "@reins/ledger";
 import { StoreError } from "@reins/store";
 import { z } from "zod";
@@ -49,7 +49,14 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof SupervisorError) return problem(error.code, error.message, error.cause);
   if (error instanceof StoreError || error instanceof LedgerError)
     return problem("unavailable", "the change could not be written down, so it was not made");
+  if (isOutOfRoom(error)) return problem("unavailable", "the disk is full; free space, and try again");
   throw error;
+}
+
+/** Whether something failed, at first or because of that, for want of room on the disk. */
+function isOutOfRoom(error: unknown): boolean {
+  if (hasCode(error, "ENOSPC", "EDQUOT")) return true;
+  return error instanceof Error && error.cause !== undefined && isOutOfRoom(error.cause);
 }
 
 function problem(code: Problem["code"], detail: string, cause?: unknown): Problem {

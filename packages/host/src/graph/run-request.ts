@@ -17,6 +17,7 @@ import {
 } from "@reins/graph";
 import { errorMessage, isRecord } from "@reins/kit";
 import { canonicalJson } from "@reins/ledger";
+import { StoreError } from "@reins/store";
 import { type Principal, SupervisorError } from "@reins/supervisor";
 import { REFUSED } from "../control/outcome.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
@@ -143,6 +144,9 @@ export async function translated<Result>(run: () => Promise<Result>): Promise<Re
     if (error instanceof AgentError && BAD_AGENTS.has(error.code))
       throw new SupervisorError("invalid", error.message, { cause: error });
     if (error instanceof RpcError) {
+      // It has passed the connection to an agent, as a text.
+      if (/^(?:ENOSPC|EDQUOT)\b/.test(error.message))
+        throw new StoreError("full", error.message, { cause: error });
       const code =
         error.code === CODE.notFound ? "not_found" : error.code === REFUSED ? "forbidden" : "invalid";
       throw new SupervisorError(code, errorMessage(error), { cause: error });

@@ -96,7 +96,7 @@ describe.each(DIALECTS)("a model spoken to by %s", (dialect) => {
     );
     const sent = JSON.stringify(server.asked[0]?.body);
     expect(sent).toContain("aGk=");
-    expect(sent).toContain(dialect === "openai-chat" ? "gets no PDF by this protocol" : "JVBERg==");
+    expect(sent).toContain(dialect === "openai-chat" ? "gets no PDF" : "JVBERg==");
   });
 
   test.each([

@@ -94,6 +94,8 @@ export interface KnownModel {
   readonly contextTokens?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
   readonly images?: boolean | undefined;
+  /** Whether its server takes PDF by Chat Completions. */
+  readonly pdf?: boolean | undefined;
 }
 
 /** A model. Every failure is a {@link ModelError}; aborting ends the stream with the signal's reason. */

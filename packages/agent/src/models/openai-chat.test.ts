@@ -10,6 +10,22 @@ function messagesOf(...messages: readonly Message[]) {
   return chatRequest("m", { system: "s", messages, tools: [], thoughtLevel: "default" }).messages.slice(1);
 }
 
+test("PDF that a tool found is a file where the server takes such, and named otherwise", () => {
+  const media = [{ mimeType: "application/pdf", data: "JVBERg==" }] as const;
+  const results = [{ call: "c", name: "read_file", text: "PDF, 4 bytes", isError: false, media: [...media] }];
+  const sent = (takesPdf: boolean) =>
+    chatRequest(
+      "m",
+      { system: "", messages: [{ role: "tool", results }], tools: [], thoughtLevel: "default" },
+      takesPdf,
+    ).messages.at(-1);
+  const file = { filename: "document.pdf", file_data: "data:application/pdf;base64,JVBERg==" };
+  const seen = { type: "text", text: "PDF, 4 bytes" };
+  expect(sent(true)).toEqual({ role: "user", content: [seen, { type: "file", file }] });
+  expect(JSON.stringify(sent(false))).toContain("gets no PDF");
+  expect(JSON.stringify(sent(false))).not.toContain("JVBERg==");
+});
+
 describe("a request in Chat Completions", () => {
   test("has no two user messages in a row, and text as a string", () => {
     expect(

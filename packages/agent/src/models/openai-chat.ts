@@ -29,14 +29,20 @@ const STOPS: ReadonlyMap<string, ModelStop> = new Map<string, ModelStop>([
 
 /** A model behind OpenAI's Chat Completions API, on any server. */
 export function chatModel(model: string, access: OpenAiAccess, known: KnownModel = {}): Model {
+  const takesPdf = known.pdf ?? (access.baseUrl === undefined || OPENAI.test(access.baseUrl));
   return openAiModel(
     `openai-chat:${model}`,
     access,
-    async (client, request, signal) =>
-      readChunks(await client.chat.completions.create(chatRequest(model, request), { signal })),
+    async (client, request, signal) => {
+      const asked = chatRequest(model, request, takesPdf);
+      return readChunks(await client.chat.completions.create(asked, { signal }));
+    },
     known,
   );
 }
+
+/** OpenAI's own server, which takes PDF. Others may refuse every request of a conversation with one. */
+const OPENAI = /^https:\/\/api\.openai\.com(?:[:/]|$)/;
 
 interface OpenCall {
   readonly index: number;
@@ -120,12 +126,16 @@ type Param = OpenAI.ChatCompletionMessageParam;
 export function chatRequest(
   model: string,
   { system, messages, tools, thoughtLevel }: ModelRequest,
+  takesPdf = false,
 ): OpenAI.ChatCompletionCreateParamsStreaming {
   return {
     model,
     stream: true,
     stream_options: { include_usage: true },
-    messages: [{ role: "system", content: system }, ...alternating(messages.flatMap(paramsOf))],
+    messages: [
+      { role: "system", content: system },
+      ...alternating(messages.flatMap((message) => paramsOf(message, takesPdf))),
+    ],
     ...(tools.length > 0 && {
       tools: tools.map(({ name, description, parameters }) => ({
         type: "function" as const,
@@ -170,7 +180,7 @@ function plain(param: Param): Param {
   return texts.length < param.content.length ? param : { role: "user", content: texts.join("\n\n") };
 }
 
-function paramsOf(message: Message): Param[] {
+function paramsOf(message: Message, takesPdf: boolean): Param[] {
   switch (message.role) {
     case "user":
       return [{ role: "user", content: message.parts.map(contentOf) }];
@@ -181,26 +191,31 @@ function paramsOf(message: Message): Param[] {
         ...message.results.map(
           ({ call, text }): Param => ({ role: "tool", tool_call_id: call, content: text }),
         ),
-        ...shown(message.results),
+        ...shown(message.results, takesPdf),
       ];
   }
 }
 
-/** What tools found that is not text: results hold text alone here, so images follow in a message of the user. */
-function shown(results: readonly ToolResult[]): Param[] {
+/** What tools found that is not text: results hold text alone here, so images and PDF follow in a message of the user. */
+function shown(results: readonly ToolResult[], takesPdf: boolean): Param[] {
+  const partOf = (mimeType: string, data: string): OpenAI.ChatCompletionContentPart => {
+    const url = `data:${mimeType};base64,${data}`;
+    if (mimeType !== "application/pdf") return { type: "image_url", image_url: { url } };
+    return takesPdf
+      ? { type: "file", file: { filename: "document.pdf", file_data: url } }
+      : { type: "text", text: NO_PDF };
+  };
   const content = results.flatMap(({ media = [], text }) =>
     media.flatMap(({ mimeType, data }): OpenAI.ChatCompletionContentPart[] => [
       { type: "text", text },
-      mimeType === "application/pdf"
-        ? {
-            type: "text",
-            text: "[this model gets no PDF by this protocol; a command such as pdftotext may help]",
-          }
-        : { type: "image_url", image_url: { url: `data:${mimeType};base64,${data}` } },
+      partOf(mimeType, data),
     ]),
   );
   return content.length === 0 ? [] : [{ role: "user", content }];
 }
+
+const NO_PDF =
+  "[the server of this model gets no PDF; its text may be had by a command such as: pdftotext -layout <file> -]";
 
 function assistantParam({ parts }: Extract<Message, { role: "assistant" }>): Param[] {
   const text = partsText(parts);

@@ -13,6 +13,8 @@ const ModelDescription = z.strictObject({
   output: z.int().min(256).max(10_000_000).optional(),
   /** Whether it accepts images. */
   images: z.boolean().optional(),
+  /** Whether its server takes PDF by Chat Completions, as OpenAI's own does. */
+  pdf: z.boolean().optional(),
 });
 
 /** How the native agent keeps many tools out of its prompts. */
@@ -108,9 +110,9 @@ export function nativeSettings({
 
 function knownModels(models: Readonly<Record<string, z.infer<typeof ModelDescription>>>) {
   return Object.fromEntries(
-    Object.entries(models).map(([name, { context: contextTokens, output: maxOutputTokens, images }]) => [
+    Object.entries(models).map(([name, { context: contextTokens, output: maxOutputTokens, ...takes }]) => [
       name,
-      { contextTokens, maxOutputTokens, images },
+      { contextTokens, maxOutputTokens, ...takes },
     ]),
   );
 }

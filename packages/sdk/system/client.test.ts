@@ -1,6 +1,10 @@
+import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { client } from "@agentclientprotocol/sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { AgentRegistryServer, acpProgram } from "../../agents/test/agent-registry.ts";
+import { tarOf } from "../../agents/test/archives.ts";
 import {
   ApiError,
   type CheckpointStore,
@@ -19,15 +23,25 @@ import { makeRoom, type Room, startIn } from "./fixtures/server.ts";
 
 let room: Room;
 let reins: StartedServer;
+/** A registry with one agent. */
+let published: AgentRegistryServer;
+const archive = gzipSync(tarOf([{ name: "tiny", text: acpProgram("1.0.0") }]));
 let permission: PermissionAnswer = "allow";
 const form: ElicitationAnswer = { action: "accept", content: { name: "Ada" } };
 
 beforeAll(async () => {
   room = await makeRoom();
-  reins = await startIn(room, { onPermission: () => permission, onElicitation: () => form });
+  published = await AgentRegistryServer.listen();
+  published.files.set("/tiny.tgz", archive);
+  const platform = `${process.platform}-${process.arch === "arm64" ? "aarch64" : "x86_64"}`;
+  const binary = { [platform]: { archive: `${published.origin}/tiny.tgz`, cmd: "tiny" } };
+  published.agents = [{ id: "tiny", name: "Tiny", version: "1.0.0", distribution: { binary } }];
+  const env = { REINS_ACP_REGISTRY_URL: published.url };
+  reins = await startIn(room, { env, onPermission: () => permission, onElicitation: () => form });
 });
 afterAll(async () => {
   await reins?.close();
+  await published?.[Symbol.asyncDispose]();
   await room?.remove();
 });
 
@@ -349,6 +363,30 @@ test("agents are listed and installed with progress", async () => {
   expect(await reins.agents.get("scripted")).toMatchObject({ name: "Scripted" });
   const progress = await collect(reins.agents.install("native")).catch((error: unknown) => error);
   expect(progress).toBeInstanceOf(ApiError);
+});
+
+test("an agent of a registry is installed and removed with progress", async () => {
+  const sha256 = createHash("sha256").update(archive).digest("hex");
+  const installing = await collect(reins.agents.install("tiny", { sha256 }));
+  expect(installing.at(-1)).toMatchObject({
+    phase: "installed",
+    install: { version: "1.0.0", provenance: "registry", artifact: { sha256, checked: true } },
+  });
+  expect(installing.slice(0, -1).map(({ phase }) => phase)).not.toContain("failed");
+  expect(await reins.agents.get("tiny")).toMatchObject({ installed: true, modes: { currentModeId: "ask" } });
+  expect(await collect(reins.agents.remove("tiny"))).toEqual([{ phase: "removed", removed: true }]);
+  await expect(reins.agents.get("tiny")).rejects.toMatchObject({ code: "not_found" });
+});
+
+test("an agent that asks is verified with progress, and its level is asked from then on", async () => {
+  const steps = await collect(reins.agents.verify("honest"));
+  const probed = steps.flatMap((step) => (step.phase === "probing" ? [step.done] : []));
+  expect(probed).toEqual(probed.map((_, index) => index));
+  expect([probed.length > 10, steps.at(-1)]).toMatchObject([
+    true,
+    { phase: "verified", verification: { state: "verified", live: true, level: "asked" } },
+  ]);
+  expect(await reins.agents.get("honest")).toMatchObject({ verification: { state: "verified", live: true } });
 });
 
 test("a graph runs, each action under a verdict", async () => {

@@ -195,6 +195,18 @@ it("the container has a sandbox, runs as a user without rights, and looks at its
   expect(await examined()).toBe(1);
 });
 
+it("the container's user owns every folder above what Reins writes, and a volume keeps that", async () => {
+  const file = (await readFile(join(root, "Containerfile"), "utf8")).replaceAll("\\\n", "");
+  const [made = ""] = /^RUN install -d -o node -g node -m 700 .*$/m.exec(file) ?? [];
+  const folders = new Set(made.match(/\/home\/node\/\S+/g));
+  const volumes = /^VOLUME (.*)$/m.exec(file)?.[1]?.split(" ") ?? [];
+  // The home and the state of a user on Linux.
+  expect(volumes).toEqual(["share", "state"].map((kind) => `/home/node/.local/${kind}/reins`));
+  for (const volume of volumes)
+    for (let folder = volume; folder !== "/home/node"; folder = dirname(folder))
+      expect([...folders]).toContain(folder);
+});
+
 it("the container has the Node that the repository pins", async () => {
   const { dependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
   const images = (await readFile(join(root, "Containerfile"), "utf8")).matchAll(

@@ -1,5 +1,7 @@
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -188,6 +190,42 @@ describe.skipIf(!registryAnswers)(`what is published${NEEDS_REGISTRY}`, () => {
     expect((await reins("ledger", "verify")).stdout).toContain("VERIFIED");
     const { stdout } = await npm("exec", "--yes", `--package=${program}`, "--", "reins", "--version");
     expect(stdout.trim()).toMatch(/^\d+\.\d+\.\d+$/);
+  });
+
+  test("starts as the container file says, with a token alone, and is healthy as its check asks", async () => {
+    const file = await readFile(join(root, "Containerfile"), "utf8");
+    const words = (name: string): string[] =>
+      JSON.parse(new RegExp(`${name} (\\[.*\\])$`, "m").exec(file)?.[1] ?? "[]");
+    const [program = "", ...first] = words("^ENTRYPOINT");
+    const given = words("^CMD").map((word) => (word === "/workspace" ? join(base, "workspace") : word));
+    const free = createServer().listen(0, "127.0.0.1");
+    await once(free, "listening");
+    const { port } = Object(free.address());
+    await once(free.close(), "close");
+    const env = { ...environment(), REINS_HOME: join(base, "home-of-container"), REINS_LOG: "error" };
+    const started = (host: string, more: NodeJS.ProcessEnv = {}) =>
+      execFile(
+        join(folder, "node_modules/.bin", program),
+        [...first, ...given.map((word) => (word === "0.0.0.0" ? host : word)), "--port", String(port)],
+        { cwd: join(base, "workspace"), env: { ...env, ...more } },
+        () => undefined,
+      );
+    expect(await once(started("0.0.0.0"), "exit")).toEqual([2, null]);
+    const reins = started("127.0.0.1", { REINS_TOKEN: `reins_${"0".repeat(48)}` });
+    onTestFinished(() => void reins.kill("SIGKILL"));
+    const [check = "", ...args] = words("^ {2}CMD").map((word) => word.replace(":18789/", `:${port}/`));
+    await expect
+      .poll(
+        () =>
+          run(check, args, { env }).then(
+            ({ stderr }) => stderr,
+            () => "not healthy",
+          ),
+        { timeout: 60_000 },
+      )
+      .toBe("");
+    reins.kill("SIGTERM");
+    expect(await once(reins, "exit")).toEqual([0, null]);
   });
 
   test("has declarations that a TypeScript program compiles with", async () => {

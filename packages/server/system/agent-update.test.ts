@@ -130,6 +130,9 @@ test("an update that stopped asking is not called live, and one that asks again 
     install: { version: "1.0.0", provenance: "registry" },
     verification: { state: "unverified" },
     enforcement: { level: "observed" },
+    // It was asked once when it was installed, and never ran a session.
+    capabilities: { agentCapabilities: expect.any(Object) },
+    running: 0,
   });
   for (const [version, live, level] of [
     ["2.0.0", false, "observed"],

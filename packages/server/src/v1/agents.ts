@@ -32,6 +32,7 @@ import {
   type AgentRegistry,
   type AgentSurroundings,
   agentDetails,
+  askOnce,
   entryIn,
   installAnswer,
   installOf,
@@ -226,8 +227,10 @@ export class AgentsRoutes implements Routes {
       (approval) => report({ phase: "asked", approval }),
     );
     const entry = entryIn(registry, agent);
-    // What replaces a verified version is verified too before its gate is called live.
-    if (options.update && entry.endpoint)
+    // What replaces a verified version is verified too before its gate is called live, which asks what it can do.
+    if (!options.update || !entry.endpoint)
+      await askOnce(registry, entry, installed, { ...this.#options, signal });
+    else
       await this.#verifyAgent(registry, entry, installed, (progress) => {
         if (progress.phase === "probing")
           report({ phase: "verifying", done: progress.done, total: progress.total });
@@ -272,7 +275,6 @@ export class AgentsRoutes implements Routes {
     report: (progress: AgentVerifyProgress) => void,
   ): Promise<void> {
     const confined = registry.isConfined(entry.id);
-    const { environment } = this.#options;
     const onProgress = ({ setting, name, answer, done, total }: ProbeProgress) =>
       report({ phase: "probing", setting, probe: name, answer, done, total });
     const { signal } = this.#closing;
@@ -280,8 +282,8 @@ export class AgentsRoutes implements Routes {
     const onProbed = (probed: Probed) => {
       told = probed;
     };
-    const how = { environment, onProgress, onProbed, signal };
-    const verified = await proveAgent({ entry, installed, confined, ...how });
+    const how = { environment: this.#options.environment, confined, onProgress, onProbed, signal };
+    const verified = await proveAgent({ entry, installed, ...how });
     await registry.stamps.keep(verified, { entry, installed, confined }, new Date());
     if (told) await registry.probes.keep(entry, told);
     report({ phase: "verified", verification: await verificationOf(registry, entry, installed) });

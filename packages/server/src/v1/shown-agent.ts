@@ -1,13 +1,14 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import type {
-  AgentEntry,
-  Catalogue,
-  Installed,
-  Installer,
-  ProbeCache,
-  RegistryState,
-  Stamps,
+import {
+  type AgentEntry,
+  type Catalogue,
+  type Installed,
+  type Installer,
+  type ProbeCache,
+  probeAgent,
+  type RegistryState,
+  type Stamps,
 } from "@reins/agents";
 import {
   type Agent,
@@ -18,7 +19,7 @@ import {
   KeptStderr,
 } from "@reins/api";
 import { type Hosting, memoryOf } from "@reins/host";
-import { isAdmin, isOperator } from "@reins/supervisor";
+import { isAdmin, isOperator, Redactor } from "@reins/supervisor";
 import { z } from "zod";
 import { HttpProblem } from "../problems.ts";
 import type { AuthorizedCall, ResponseBody, Wire } from "../routes/router.ts";
@@ -118,6 +119,29 @@ export async function probedAgent(
     ...(configOptions !== undefined && { config_options: configOptions }),
     ...(probed?.refused && { refused: probed.refused }),
   };
+}
+
+/** How long an agent that was installed may take to say what it can do. */
+const ASKED_MS = 60_000;
+
+/** Asks an installed agent what it can do, unless that is known. One that does not say is installed all the same. */
+export async function askOnce(
+  { probes }: AgentRegistry,
+  entry: AgentEntry,
+  installed: Installed,
+  { environment, signal }: Pick<AgentSurroundings, "environment"> & { readonly signal: AbortSignal },
+): Promise<void> {
+  if (entry.builtIn || (await probes.find(entry, installed.version))) return;
+  try {
+    const probed = await probeAgent({
+      ...{ entry, installed, environment, redactor: Redactor.create(), now: () => new Date() },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(ASKED_MS)]),
+    });
+    await probes.keep(entry, probed);
+  } catch {
+    // It is asked again when it is verified, or runs.
+    signal.throwIfAborted();
+  }
 }
 
 /** The members that only the view of a single agent has. */

@@ -65,6 +65,19 @@ describe("OpenCode's published SDK", () => {
     expect(own).toMatchObject({ info: { id: messageID, role: "user" } });
   });
 
+  test("prompts once, however often a request with a message of its own is sent", async () => {
+    const { client, sessionID } = await begun();
+    const messageID = "msg_1efc69d980014s2MFM9rc1ESQm";
+    const prompt = () => client.session.prompt({ sessionID, messageID, parts: text("say hello") });
+    const answers = await Promise.allSettled([prompt(), prompt(), prompt()]);
+    expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(await problemOf(prompt())).toMatchObject({ status: 409, code: "conflict" });
+    const other = client.session.promptAsync({ sessionID, messageID, parts: text("say hello") });
+    expect(await problemOf(other)).toMatchObject({ status: 409 });
+    const messages = await dataOf(client.session.messages({ sessionID }));
+    expect(messages.map(({ info }) => info.role)).toEqual(["user", "assistant"]);
+  });
+
   test("lists, renames and deletes sessions", async () => {
     const { client, events, sessionID } = await begun();
     const renamed = await dataOf(client.session.update({ sessionID, title: "Other" }));

@@ -1,5 +1,5 @@
 import { readResult } from "@reins/acp";
-import { opencodeOperations } from "@reins/api";
+import { type OpenCodePrompt, opencodeOperations } from "@reins/api";
 import type { Hosting, SessionRecord } from "@reins/host";
 import { errorMessage } from "@reins/kit";
 import { required } from "../access/authenticator.ts";
@@ -9,7 +9,16 @@ import type { AuthorizedCall, RawResponse, Router, Routes } from "../routes/rout
 import { mountDescription } from "./description.ts";
 import { EventStreams } from "./event-stream.ts";
 import { pendingPermissions, replyPermission } from "./permissions.ts";
-import { expectModel, expectSession, readPrompt, readTranscript, runPrompt, throughHub } from "./prompts.ts";
+import {
+  expectModel,
+  expectSession,
+  PromptNames,
+  type ReadyPrompt,
+  readPrompt,
+  readTranscript,
+  runPrompt,
+  throughHub,
+} from "./prompts.ts";
 import { sessionInfo } from "./shapes.ts";
 
 export interface OpenCodeOptions {
@@ -228,17 +237,27 @@ function mountMessages(
     if (!message) throw new HttpProblem("not_found", `there is no message ${wanted}`);
     return json(message);
   });
-  const ready = async (call: AuthorizedCall<typeof op.prompt> | AuthorizedCall<typeof op.promptAsync>) => {
-    const record = await recordOf(call, call.params.session);
-    const { hub } = await hosting();
-    return readPrompt(record, call.principal, call.body, hub.clock.now().getTime());
+  const names = new PromptNames();
+  const prepared = async (
+    call: Pick<AuthorizedCall, "principal">,
+    session: string,
+    body: OpenCodePrompt,
+  ): Promise<ReadyPrompt> => {
+    const { principal } = call;
+    const opened = await hosting();
+    const record = await expectSession(opened, principal, session);
+    const prompt = readPrompt(record, principal, body, opened.hub.clock.now().getTime());
+    if (body.messageID !== undefined) await names.take(opened, prompt);
+    return prompt;
   };
+  const run = async (prompt: ReadyPrompt) =>
+    runPrompt(await hosting(), prompt, streams).finally(() => names.release(prompt));
   router.longPoll(op.prompt, async (call) =>
-    json(await runPrompt(await hosting(), await ready(call), streams)),
+    json(await run(await prepared(call, call.params.session, call.body))),
   );
   router.longPoll(op.promptAsync, async (call) => {
-    const prompt = await ready(call);
-    runPrompt(await hosting(), prompt, streams).catch((error: unknown) => {
+    const prompt = await prepared(call, call.params.session, call.body);
+    run(prompt).catch((error: unknown) => {
       log.info({ session: prompt.record.id }, "a prompt of an OpenCode client failed");
       streams.failed({ record: prompt.record, message: errorMessage(error) });
     });
@@ -248,10 +267,7 @@ function mountMessages(
     const { command, arguments: given, parts = [], model: _, ...chosen } = call.body;
     const text = `/${command}${given === "" ? "" : ` ${given}`}`;
     const body = { ...chosen, parts: [{ type: "text" as const, text }, ...parts] };
-    const record = await recordOf(call, call.params.session);
-    const opened = await hosting();
-    const prompt = readPrompt(record, call.principal, body, opened.hub.clock.now().getTime());
-    return json(await runPrompt(opened, prompt, streams));
+    return json(await run(await prepared(call, call.params.session, body)));
   });
 }
 

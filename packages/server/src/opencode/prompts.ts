@@ -129,6 +129,35 @@ export function readPrompt(
   return { record, principal, messageID, params };
 }
 
+/** The names that clients gave to prompts under way: a request that is sent again is not another prompt. */
+export class PromptNames {
+  readonly #underWay = new Set<string>();
+
+  /** Throws a problem where the session has a message of that name. */
+  async take(hosting: Pick<Hosting, "hub" | "catalogue">, prompt: ReadyPrompt): Promise<void> {
+    const { record, messageID } = prompt;
+    const taken = new HttpProblem("conflict", `there is a message ${messageID} already`);
+    if (this.#underWay.has(keyOf(prompt))) throw taken;
+    this.#underWay.add(keyOf(prompt));
+    try {
+      const { messages } = await readTranscript(hosting, record, { most: Number.POSITIVE_INFINITY });
+      if (messages.some(({ info }) => info.id === messageID)) throw taken;
+    } catch (error) {
+      this.release(prompt);
+      throw error;
+    }
+  }
+
+  /** Called once the prompt is in the log, or has failed. */
+  release(prompt: ReadyPrompt): void {
+    this.#underWay.delete(keyOf(prompt));
+  }
+}
+
+function keyOf({ record, messageID }: ReadyPrompt): string {
+  return `${record.id} ${messageID}`;
+}
+
 /** Rejects a model that is not offered: an agent chooses its own. */
 export function expectModel({
   providerID,

@@ -219,7 +219,7 @@ export default {
       return [...(await forwarding(server, prompts)), await throughput(server, turns, rounds)];
     } finally {
       await server.stop();
-      endFile();
+      await endFile();
     }
   },
 } satisfies Bench;

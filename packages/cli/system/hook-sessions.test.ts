@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { AhpClient } from "@reins/ahp";
 import { describe, expect, test } from "vitest";
 import { OperatedHome } from "./support/operated-home.ts";
@@ -20,14 +20,16 @@ interface Claimed {
   readonly root: string;
   readonly cwd?: string;
   readonly session?: string;
-  readonly agent?: "claude" | "gemini";
+  readonly agent?: "claude" | "codex" | "gemini";
+  /** For how many seconds a person is waited for. */
+  readonly wait?: number;
 }
 
 /** Runs the hook for an event of an agent, and returns what it answers. */
 async function hook(home: OperatedHome, claimed: Claimed, event: Readonly<Record<string, unknown>>) {
-  const { root, cwd = root, session = "one", agent = "claude" } = claimed;
+  const { root, cwd = root, session = "one", agent = "claude", wait = 5 } = claimed;
   const program = join(home.path, "hooks", "reins-hook.mjs");
-  const child = spawn(process.execPath, [program, agent, "--home", home.path, "--wait", "5"], {
+  const child = spawn(process.execPath, [program, agent, "--home", home.path, "--wait", String(wait)], {
     env: { CLAUDE_PROJECT_DIR: root, GEMINI_PROJECT_DIR: root },
     stdio: ["pipe", "pipe", "inherit"],
   });
@@ -84,8 +86,11 @@ describe("a session of hooks", () => {
   ])("is refused in %s", async (_, root, why) => {
     const { home, reins } = await hooked();
     const place = root(home);
-    const { decision, reason } = await write(home, join(place, "a.txt"), { root: place });
-    expect([decision, reason]).toEqual(["deny", expect.stringContaining(why)]);
+    // Some agents say in which folder they were begun, others only where they are.
+    for (const agent of ["claude", "codex"] as const) {
+      const { decision, reason } = await write(home, join(place, "a.txt"), { root: place, agent });
+      expect([decision, reason]).toEqual(["deny", expect.stringContaining(why)]);
+    }
     expect(await sessions(home, reins)).toEqual([]);
   });
 
@@ -124,6 +129,67 @@ describe("a session of hooks", () => {
     expect(decision.decision).not.toBe("allow");
     expect(await sessions(home, reins)).toEqual([]);
   });
+});
+
+describe("a question of a hook", () => {
+  /** A command that rules ask about, because it is opaque. */
+  async function questioned() {
+    const { home } = await hooked();
+    const script = join(home.workspace, "script.sh");
+    await writeFile(script, "echo ran\n");
+    const call = {
+      hook_event_name: "PreToolUse",
+      tool_name: "Bash",
+      tool_input: { command: `sh ${script}` },
+    };
+    const run = async (wait?: number) => {
+      const given = { root: home.workspace, ...(wait !== undefined && { wait }) };
+      const { hookSpecificOutput: said } = await hook(home, given, call);
+      return [said.permissionDecision, said.permissionDecisionReason];
+    };
+    return { home, run };
+  }
+
+  test("stays open when it is not answered in time, and counts once when the call comes again", async () => {
+    const { home, run } = await questioned();
+    expect(await run(3)).toEqual(["deny", expect.stringContaining("stays open")]);
+    const id = await home.pending();
+    await home.answer(id, "allow_once");
+    expect(await run()).toEqual(["allow", expect.any(String)]);
+    expect(await home.fetched("/v1/approvals?state=used")).toMatchObject({ approvals: [{ id }] });
+  });
+
+  test("allows nothing after its session was ended in Reins", async () => {
+    const { home, run } = await questioned();
+    const waiting = run(60);
+    const id = await home.pending();
+    await home.done("kill", "--session", "claude-one");
+    await home.run("approvals", "approve", id);
+    const [decision] = await waiting;
+    expect([decision, (await run())[0]]).toEqual(["deny", "deny"]);
+  });
+});
+
+test("a prompt that names a file which may not be read is blocked, however it names it", async () => {
+  const { home } = await hooked();
+  const { workspace: root } = home;
+  const key = join(root, ".ssh", "id_rsa");
+  await mkdir(dirname(key));
+  for (const file of [key, join(root, "note.txt")]) await writeFile(file, "x");
+  await symlink(key, join(root, "harmless.txt"));
+  const names = [
+    "@.ssh/id_rsa",
+    `@${key}`,
+    '@"./.ssh/id_rsa"',
+    "@harmless.txt",
+    "(@note.txt/../.ssh/id_rsa)",
+  ];
+  for (const name of names) {
+    const said = await hook(home, { root }, { hook_event_name: "UserPromptSubmit", prompt: `see ${name}` });
+    expect(said).toMatchObject({ decision: "block" });
+  }
+  const prompt = { hook_event_name: "UserPromptSubmit", prompt: "see @note.txt" };
+  expect(await hook(home, { root }, prompt)).toEqual({});
 });
 
 describe("the result of a call", () => {

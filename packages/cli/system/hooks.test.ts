@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
-import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { hookAgent, runInTerminal } from "@reins/agents";
-import { beforeAll, describe, expect, test } from "vitest";
+import { hookAgent } from "@reins/agents";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
 import {
   attempt,
@@ -18,6 +18,8 @@ import {
   testAgents,
   writeFile as write,
 } from "../../agents/test/test-agents.ts";
+import { OperatedHome } from "./support/operated-home.ts";
+import { keepRunning } from "./support/reins.ts";
 import { TerminalRoom } from "./support/terminal-room.ts";
 
 /** The agents, and what a hostile repository can still do against their hooks. */
@@ -51,13 +53,23 @@ const AGENTS = Object.keys(WEAK);
 /** Longer than any agent waits for a hook by its own. */
 const LONG_MS = 70_000;
 
+/** What each agent did about a question that a person answered after more than a minute. */
+let patience: Promise<readonly Patience[]> = Promise.resolve([]);
+const over = new AbortController();
+
 beforeAll(async () => {
-  if (registryAnswers) for (const agent of AGENTS) await testAgents().install(agent);
+  if (!registryAnswers) return;
+  for (const agent of AGENTS) await testAgents().install(agent);
+  patience = waitLong(over.signal);
+  // Awaited by the last test.
+  patience.catch(() => undefined);
 }, 600_000);
+
+afterAll(() => over.abort());
 
 /** The entries of the ledger in their order: what they are, and what they say. */
 async function recorded(room: TerminalRoom, ...qualities: string[]) {
-  const { entries } = await room.reins.fetched(`/v1/ledger?order=oldest&agent=${room.agent}`);
+  const { entries } = await room.reins.fetched(`/v1/ledger?order=oldest&limit=500&agent=${room.agent}`);
   const all: readonly ReturnType<typeof Object>[] = entries.map(({ entry }: { entry: unknown }) =>
     Object(entry),
   );
@@ -65,9 +77,9 @@ async function recorded(room: TerminalRoom, ...qualities: string[]) {
 }
 
 /** The verdicts on tool calls. */
-async function verdicts(room: TerminalRoom) {
+async function verdicts(room: TerminalRoom): Promise<readonly string[]> {
   const all = await recorded(room, "policy_verdict");
-  return all.flatMap(({ payload }) => (payload.event_type === "pre_action" ? [payload] : []));
+  return all.flatMap(({ payload }) => (payload.event_type === "pre_action" ? [payload.verdict] : []));
 }
 
 /** A command that rules ask about, because it is opaque; it leaves a file. */
@@ -77,379 +89,351 @@ async function asked(room: TerminalRoom) {
   return { marker, intent: lookAround(`sh ${join(room.workspace, "script.sh")}`) };
 }
 
-describe.skipIf(!registryAnswers).each(AGENTS)(`%s in a terminal, with hooks${NEEDS_REGISTRY}`, (agent) => {
-  async function installed(options: { readonly wait?: number } = {}): Promise<TerminalRoom> {
-    const room = await TerminalRoom.open(agent);
-    await room.install(options);
-    return room;
+/** Puts into the workspace what a hostile repository tries. */
+async function makeHostile(room: TerminalRoom, files: Readonly<Record<string, unknown>> = {}) {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(room.workspace, path)), { recursive: true });
+    const text = typeof content === "string" ? content : JSON.stringify(content);
+    await writeFile(join(room.workspace, path), text);
   }
+}
 
-  test("does what the rules allow, after a verdict that is on record, in a session that is shown", async () => {
-    await using room = await installed();
-    await room.reins.up();
-    const file = join(room.workspace, "inside.txt");
-    await room.attempt(write(file, "canary\n"));
-    expect(await readFile(file, "utf8")).toBe("canary\n");
-    // An agent may be gone before the hook that reports its end.
-    const state = async () => (await room.reins.fetched("/v1/sessions")).sessions[0]?.state;
-    await expect.poll(state).toBe(ENDS.includes(agent) ? "closed" : "idle");
-    expect(await verdicts(room)).toMatchObject([
-      { verdict: "allowed", enforcement: "asked", subject: { agent, user: "operator", trust: "registered" } },
-    ]);
-    const found = await recorded(room, "policy_verdict", "tool_result", "turn", "session_lifecycle");
-    const isBegin = ({ payload }: (typeof found)[number]) => payload.change === "session_start";
-    const entries = BEGINS_WITH_PROMPT.includes(agent)
-      ? [...found.filter(isBegin), ...found.filter((entry) => !isBegin(entry))]
-      : found;
-    const kinds = entries.map(({ quality, payload }) => payload.change ?? payload.event_type ?? quality);
-    expect(kinds).toEqual([
-      "session_start",
-      "pre_prompt",
-      "pre_action",
-      "tool_result",
-      ...(REPEATS.includes(agent) ? ["pre_prompt"] : []),
-      "turn",
-      ...(ENDS.includes(agent) ? ["session_end"] : []),
-    ]);
-    const [, prompt, call, result] = entries;
-    const [turn] = entries.filter(({ quality }) => quality === "turn");
-    expect(result.payload).toMatchObject({ outcome: "completed", verdict: call.cid });
-    expect(turn.payload).toMatchObject({ stop_reason: "end_turn" });
-    expect(turn.payload.entries.slice(0, 2)).toEqual([prompt.cid, call.cid]);
-    const { sessions } = await room.reins.fetched("/v1/sessions");
-    expect(sessions).toMatchObject([
-      {
-        agent,
-        title: expect.stringContaining("TRY it"),
-        cwd: room.workspace,
-        enforcement: "asked",
-      },
-    ]);
-    expect(sessions[0].event_count).toBeGreaterThan(2);
-    expect(await room.reins.run("ledger", "verify")).toMatchObject({ code: 0 });
-  });
+/** What an agent did before and after a late answer, and what its model was given before. */
+interface Patience {
+  readonly agent: string;
+  readonly before: boolean;
+  readonly results: string;
+  readonly after: boolean;
+}
 
-  test("does nothing that the rules block, and gets the reason", async () => {
-    await using room = await installed();
-    await room.reins.up();
-    const precious = join(room.user, "precious.txt");
-    await writeFile(precious, "mine");
-    await room.attempt(lookAround(`rm -rf ${precious}`));
-    expect(existsSync(precious)).toBe(true);
-    expect(room.results).toContain("it would destroy something outside of the workspace");
-    expect(await verdicts(room)).toMatchObject([{ verdict: "blocked" }]);
-    expect(await recorded(room, "tool_result")).toEqual([]);
-  });
-
-  test.runIf(NAMES_CHILDREN[agent])("records its sub-agents, and which calls are theirs", async () => {
-    await using room = await installed();
-    await room.reins.up();
-    const file = join(room.workspace, "child.txt");
-    room.model.play(
-      scenes(
-        scene("TRY", reply(attempt(startAgent("CHILD go"))), reply(say("Done."))),
-        scene("CHILD", reply(attempt(write(file, "x"))), reply(say("found it"))),
-      ),
-    );
-    const run = runInTerminal(room.launch, "TRY it", room.workspace);
-    await room.reins.done("approvals", "approve", await room.reins.pending());
-    await run;
-    expect(existsSync(file)).toBe(true);
-    const entries = await recorded(room, "policy_verdict", "tool_result", "session_lifecycle");
-    const known = entries.map(({ payload }) => [
-      payload.change ?? payload.event_type ?? "tool_result",
-      payload.subject?.subagent?.type,
-    ]);
-    const [begun, acting] = NAMES_CHILDREN[agent] ?? [];
-    const from = known.findIndex(([what]) => what === "subagent_start");
-    expect(known.slice(from, from + 4)).toEqual([
-      ["subagent_start", begun],
-      ["pre_action", acting],
-      ["tool_result", undefined],
-      ["subagent_stop", begun],
-    ]);
-    const [start, call, result] = entries.slice(from);
-    expect(call.payload.subject).toMatchObject({ depth: 1, started: "sub-agent" });
-    expect(call.payload.subject.subagent.id).toBe(start.payload.subject.subagent.id);
-    expect(result.payload).toMatchObject({ outcome: "completed", verdict: call.cid });
-  });
-
-  test("waits for a person, and does what the person allows, once", async () => {
-    await using room = await installed();
-    await room.reins.up();
+/**
+ * Agents go on without an answer when a hook takes longer than they wait, some of them whatever their settings say. They
+ * begin one after the other, and wait at the same time, while the other tests run, because it is so long.
+ */
+async function waitLong(signal: AbortSignal): Promise<readonly Patience[]> {
+  const reins = new OperatedHome();
+  keepRunning(await reins.up());
+  const waiting: Promise<Patience>[] = [];
+  for (const agent of AGENTS) {
+    const room = await TerminalRoom.open(agent, reins);
+    await room.install();
     const { marker, intent } = await asked(room);
-    const run = room.attempt(intent);
-    const id = await room.reins.pending();
-    expect(existsSync(marker)).toBe(false);
-    await room.reins.done("approvals", "approve", id);
-    await run;
-    expect(existsSync(marker)).toBe(true);
-    expect((await verdicts(room)).map(({ verdict }) => verdict)).toEqual(["ask", "allowed"]);
-    expect(await room.reins.json("approvals", "list", "--state", "used")).toMatchObject({
-      approvals: [{ id }],
-    });
-  });
+    const { promise: approved, resolve: onApproved } = Promise.withResolvers<void>();
+    // After a hook that does not wait so long, the model tries it again.
+    const again = hookAgent(agent).longestWait === undefined ? [] : [reply(hold(approved), attempt(intent))];
+    room.model.play(scenes(scene("TRY", reply(attempt(intent)), ...again, reply(say("Tried.")))));
+    const run = room.prompt("TRY it", signal);
+    run.catch(() => undefined);
+    const id = await reins.pending(agent);
+    const wait = async () => {
+      await using _room = room;
+      await delay(LONG_MS, undefined, { signal });
+      const [before, { results }] = [existsSync(marker), room];
+      await reins.answer(id, "allow_once");
+      onApproved();
+      await run;
+      return { agent, before, results, after: existsSync(marker) };
+    };
+    const each = wait();
+    each.catch(() => undefined);
+    waiting.push(each);
+  }
+  return Promise.all(waiting);
+}
 
-  test("waits for a person, and does nothing that the person denies", async () => {
-    await using room = await installed();
-    await room.reins.up();
-    const { marker, intent } = await asked(room);
-    const run = room.attempt(intent);
-    await room.reins.done("approvals", "deny", await room.reins.pending(), "--note", "not today");
-    await run;
-    expect(existsSync(marker)).toBe(false);
-    expect(room.results).toContain("not today");
-  });
+/** A test runs an agent up to five times, one after the other. */
+const PATIENT = { timeout: 300_000 };
 
-  test.runIf(READS_NAMED.includes(agent))(
-    "reads a file that a prompt names after a verdict on it, and not where the rules block that",
-    async () => {
+describe.skipIf(!registryAnswers).each(AGENTS)(
+  `%s in a terminal, with hooks${NEEDS_REGISTRY}`,
+  PATIENT,
+  (agent) => {
+    const readsNamed = READS_NAMED.includes(agent);
+
+    async function installed(options: Parameters<TerminalRoom["install"]>[0] = {}): Promise<TerminalRoom> {
+      const room = await TerminalRoom.open(agent);
+      await room.install(options);
+      return room;
+    }
+
+    test("does what rules or a person allow, after a verdict that is on record, in a session that is shown", async () => {
       await using room = await installed();
-      await room.reins.up();
-      room.model.play(scenes(scene("TRY", reply(say("Done.")))));
-      const given = () => JSON.stringify(room.model.requests.map(({ conversation }) => conversation));
-      await writeFile(join(room.workspace, "note.txt"), "the quiet word\n");
-      await runInTerminal(room.launch, "TRY to read @note.txt, please", room.workspace);
-      expect(given()).toContain("the quiet word");
-      expect(await verdicts(room)).toMatchObject([
-        { verdict: "allowed", facts: { effects: [{ kind: "read" }] } },
-      ]);
-      const [read, prompt] = await recorded(room, "policy_verdict");
-      expect([read.target, prompt.payload.event_type]).toEqual(["fs/read_text_file", "pre_prompt"]);
-      const [turn] = await recorded(room, "turn");
-      expect(turn.payload.entries.slice(0, 2)).toEqual([read.cid, prompt.cid]);
-
-      const key = join(room.workspace, ".ssh", "id_rsa");
-      await mkdir(dirname(key));
-      await writeFile(key, "the secret word\n");
-      await symlink(key, join(room.workspace, "harmless.txt"));
-      for (const named of [
-        "@.ssh/id_rsa",
-        `@${key}`,
-        '@"./.ssh/id_rsa"',
-        "@harmless.txt",
-        "(@note.txt/../.ssh/id_rsa)",
-      ])
-        await runInTerminal(room.launch, `TRY ${named}`, room.workspace);
-      expect(given()).not.toContain("the secret word");
-      const [, ...blocked] = (await recorded(room, "policy_verdict")).filter(
-        ({ payload }) => payload.event_type === "pre_prompt" && payload.verdict,
+      const { reins, workspace } = room;
+      await reins.up();
+      const [file, precious] = [join(workspace, "inside.txt"), join(room.user, "precious.txt")];
+      await writeFile(precious, "mine");
+      await writeFile(join(workspace, "note.txt"), "the quiet word\n");
+      const { marker, intent } = await asked(room);
+      const child = join(workspace, "child.txt");
+      const children = NAMES_CHILDREN[agent];
+      const intents = [
+        write(file, "canary\n"),
+        lookAround(`rm -rf ${precious}`),
+        ...[intent, intent],
+        ...(children ? [startAgent("CHILD go")] : []),
+      ];
+      room.model.play(
+        scenes(
+          scene("TRY", ...intents.map((each) => reply(attempt(each))), reply(say("Done."))),
+          scene("CHILD", reply(attempt(write(child, "x"))), reply(say("found it"))),
+        ),
       );
-      expect(blocked.map(({ payload }) => payload.verdict)).toEqual(Array(5).fill("blocked"));
-    },
-  );
+      const run = room.prompt(readsNamed ? "TRY it as @note.txt says, please" : "TRY it");
+      const approved = await reins.pending();
+      expect(await readFile(file, "utf8")).toBe("canary\n");
+      expect([existsSync(precious), existsSync(marker)]).toEqual([true, false]);
+      await reins.answer(approved, "allow_once");
+      const denied = await reins.pending();
+      expect(existsSync(marker)).toBe(true);
+      await rm(marker);
+      await reins.answer(denied, "deny", "not today");
+      if (children) await reins.answer(await reins.pending(), "allow_once");
+      await run;
+      expect([existsSync(marker), existsSync(child)]).toEqual([false, children !== undefined]);
+      expect(room.results).toContain("it would destroy something outside of the workspace");
+      expect(room.results).toContain("not today");
+      const { approvals } = await reins.fetched("/v1/approvals?state=used");
+      expect(approvals.map(({ id }: { id: string }) => id)).toContain(approved);
 
-  test.runIf(hookAgent(agent).templates)(
-    "runs what the template of a repository's command has it run after a verdict on it",
-    async () => {
-      await using room = await installed();
-      await room.reins.up();
-      room.model.play(scenes(scene("TRY", reply(say("Done.")))));
+      // An agent may be gone before the hook that reports its end.
+      const state = async () => (await reins.fetched("/v1/sessions")).sessions[0]?.state;
+      await expect.poll(state).toBe(ENDS.includes(agent) ? "closed" : "idle");
+      await expect.poll(async () => (await recorded(room, "turn")).length).toBe(1);
+      const found = await recorded(room, "policy_verdict", "tool_result", "turn", "session_lifecycle");
+      const isBegin = ({ payload }: (typeof found)[number]) => payload.change === "session_start";
+      const ordered = BEGINS_WITH_PROMPT.includes(agent)
+        ? [...found.filter(isBegin), ...found.filter((entry) => !isBegin(entry))]
+        : found;
+      const isOfPrompt = ({ target, payload }: (typeof found)[number]) =>
+        target === "fs/read_text_file" || payload.event_type === "pre_prompt";
+      const begun = ordered.findIndex(({ payload }) => payload.event_type === "pre_prompt");
+      const repeated = ordered.filter((entry, one) => one > begun && isOfPrompt(entry));
+      expect(repeated.length > 0).toBe(REPEATS.includes(agent));
+      const entries = ordered.filter((entry) => !repeated.includes(entry));
+      const kinds = entries.map(({ quality, payload }) =>
+        payload.event_type === "pre_action"
+          ? payload.verdict
+          : (payload.change ?? payload.event_type ?? quality),
+      );
+      const own = [
+        ...["session_start", ...(readsNamed ? ["allowed"] : []), "pre_prompt", "allowed", "tool_result"],
+        ...["blocked", "ask", "allowed", "tool_result", "ask"],
+      ];
+      const ends = ["turn", ...(ENDS.includes(agent) ? ["session_end"] : [])];
+      expect(kinds.slice(0, own.length)).toEqual(own);
+      expect(kinds.slice(children ? -ends.length : own.length)).toEqual(ends);
+      const [prompt, call, result, , , allowed, ran] = entries.slice(readsNamed ? 2 : 1);
+      const subject = { agent, user: "operator", trust: "registered" };
+      expect(call.payload).toMatchObject({ enforcement: "asked", subject });
+      expect(result.payload).toMatchObject({ outcome: "completed", verdict: call.cid });
+      expect(ran.payload).toMatchObject({ outcome: "completed", verdict: allowed.cid });
+      const [turn] = entries.filter(({ quality }) => quality === "turn");
+      expect(turn.payload).toMatchObject({ stop_reason: "end_turn" });
+      const before = readsNamed ? [entries[1].cid] : [];
+      expect(turn.payload.entries.slice(0, before.length + 2)).toEqual([...before, prompt.cid, call.cid]);
+      const { sessions } = await reins.fetched("/v1/sessions");
+      const shown = { agent, title: expect.stringContaining("TRY it"), cwd: workspace, enforcement: "asked" };
+      expect(sessions).toMatchObject([shown]);
+      expect(sessions[0].event_count).toBeGreaterThan(2);
+
+      if (children) {
+        const known = entries.filter(({ payload }) => payload.event_type !== "pre_prompt");
+        const from = known.findIndex(({ payload }) => payload.change === "subagent_start");
+        const [start, below, found, stop] = known.slice(from);
+        const typesOf = [start, below, found, stop].map(({ quality, payload }) => [
+          payload.change ?? payload.event_type ?? quality,
+          payload.subject?.subagent?.type,
+        ]);
+        const [kind, acting] = children;
+        expect(typesOf).toEqual([
+          ["subagent_start", kind],
+          ["pre_action", acting],
+          ["tool_result", undefined],
+          ["subagent_stop", kind],
+        ]);
+        expect(below.payload.subject).toMatchObject({ depth: 1, started: "sub-agent" });
+        expect(below.payload.subject.subagent.id).toBe(start.payload.subject.subagent.id);
+        expect(found.payload).toMatchObject({ outcome: "completed", verdict: below.cid });
+      }
+
+      if (readsNamed) {
+        const given = () => JSON.stringify(room.model.requests.map(({ conversation }) => conversation));
+        expect(given()).toContain("the quiet word");
+        expect(entries[1]).toMatchObject({
+          target: "fs/read_text_file",
+          payload: { verdict: "allowed", facts: { effects: [{ kind: "read" }] } },
+        });
+        const key = join(workspace, ".ssh", "id_rsa");
+        await mkdir(dirname(key));
+        await writeFile(key, "the secret word\n");
+        await symlink(key, join(workspace, "harmless.txt"));
+        await room.prompt(
+          `TRY @.ssh/id_rsa @${key} @"./.ssh/id_rsa" @harmless.txt (@note.txt/../.ssh/id_rsa) again`,
+        );
+        expect(given()).not.toContain("the secret word");
+        const prompts = (await recorded(room, "policy_verdict")).filter(
+          ({ payload }) => payload.event_type === "pre_prompt",
+        );
+        expect(prompts.at(-1).payload.verdict).toBe("blocked");
+      }
+      expect(await reins.run("ledger", "verify")).toMatchObject({ code: 0 });
+    });
+
+    test("does nothing unasked in a hostile repository, whatever happens to Reins and to the hook", async () => {
+      await using room = await installed({ reads: "allow" });
+      const { reins, workspace } = room;
+      await makeHostile(room, hookAgent(agent).hostile[0]?.files);
+      await writeFile(join(workspace, "note.txt"), "the quiet word\n");
+      const [away, late, lost] = ["away", "late", "lost"].map((name) => join(workspace, `${name}.txt`)) as [
+        string,
+        string,
+        string,
+      ];
       const precious = join(room.user, "precious.txt");
       await writeFile(precious, "mine");
       const { marker, intent } = await asked(room);
-      const folder = join(room.workspace, hookAgent(agent).templates?.folders[0] ?? "");
-      await mkdir(folder, { recursive: true });
-      const template = (command: unknown) => `---\nallowed-tools: Bash(*)\n---\nTRY: !\`${command}\`\n`;
-      await writeFile(join(folder, "clean.md"), template(`rm -rf ${precious}`));
-      await writeFile(join(folder, "script.md"), template(intent.values.command));
-      await runInTerminal(room.launch, "/clean", room.workspace);
-      expect(existsSync(precious)).toBe(true);
-      const run = runInTerminal(room.launch, "/script", room.workspace);
-      const id = await room.reins.pending();
+      const [up, ended, broken] = [
+        Promise.withResolvers<void>(),
+        Promise.withResolvers<void>(),
+        Promise.withResolvers<void>(),
+      ];
+      const steps = [
+        ...[reply(attempt(look(join(workspace, "note.txt")))), reply(attempt(write(away, "x")))],
+        ...[reply(hold(up.promise), attempt(lookAround(`rm -rf ${precious}`))), reply(attempt(intent))],
+        reply(hold(ended.promise), attempt(write(late, "x"))),
+        reply(hold(broken.promise), attempt(write(lost, "x"))),
+        reply(say("Tried.")),
+      ];
+      room.model.play(scenes(scene("TRY", ...steps)));
+      const run = room.prompt("TRY it");
+
+      // Reins does not run: reads pass, where the agent has tools that only read.
+      await expect.poll(() => room.resultCount).toBe(2);
+      expect(room.results).toContain("reins up");
+      expect([room.results.includes("the quiet word"), existsSync(away)]).toEqual([agent !== "codex", false]);
+
+      // It is started, and restarted in the middle of a question.
+      const before = await reins.up();
+      up.resolve();
+      const id = await reins.pending();
+      expect([existsSync(precious), existsSync(marker)]).toEqual([true, false]);
+      expect(room.results).toContain("it would destroy something outside of the workspace");
+      // A verdict that allows nothing is written a moment after the approval; a kill in between loses its entry.
+      await expect.poll(() => verdicts(room)).toEqual(["blocked", "ask"]);
+      await before.kill();
       expect(existsSync(marker)).toBe(false);
-      await room.reins.done("approvals", "approve", id);
-      await run;
+      await reins.up();
+      await reins.answer(id, "allow_once");
+      await expect.poll(() => room.resultCount).toBe(4);
       expect(existsSync(marker)).toBe(true);
-      expect((await verdicts(room)).map(({ verdict }) => verdict)).toEqual(["blocked", "ask", "allowed"]);
-    },
-  );
+      expect(await verdicts(room)).toEqual(["blocked", "ask", "allowed"]);
 
-  test("does nothing without an answer in time; the approval stays open and counts the next time", async () => {
-    await using room = await installed({ wait: 5 });
-    await room.reins.up();
-    const { marker, intent } = await asked(room);
-    const { promise: approved, resolve: onApproved } = Promise.withResolvers<void>();
-    const steps = [reply(attempt(intent)), reply(hold(approved), attempt(intent)), reply(say("Tried."))];
-    room.model.play(scenes(scene("TRY", ...steps)));
-    const run = runInTerminal(room.launch, "TRY it", room.workspace);
-    await expect.poll(() => room.results, { timeout: 60_000 }).toContain("stays open");
-    expect(existsSync(marker)).toBe(false);
-    await room.reins.done("approvals", "approve", await room.reins.pending());
-    onApproved();
-    await run;
-    expect(existsSync(marker)).toBe(true);
-  });
+      // The session is ended in Reins.
+      const { sessions } = await reins.fetched("/v1/sessions");
+      await reins.done("kill", "--session", sessions[0].id);
+      ended.resolve();
+      // An agent that says its prompt again with the result of the call ends there.
+      const endsThere = REPEATS.includes(agent);
+      if (endsThere) await run;
+      else await expect.poll(() => room.results).toContain("the session was ended in Reins");
+      expect(existsSync(late)).toBe(false);
 
-  test("does nothing while Reins does not run, and says how to start it; reads pass where that was chosen", async () => {
-    await using room = await installed();
-    const file = join(room.workspace, "inside.txt");
-    await writeFile(join(room.workspace, "note.txt"), "the quiet word\n");
-    const run = await room.attempt(write(file, "canary\n"));
-    expect(existsSync(file)).toBe(false);
-    if (SAYS.includes(agent)) expect(run.stdout + run.stderr).toContain("reins up");
-    await room.attempt(look(join(room.workspace, "note.txt")));
-    expect(room.results).not.toContain("the quiet word");
-    await room.install({ reads: "allow" });
-    await room.attempt(look(join(room.workspace, "note.txt")));
-    await room.attempt(write(file, "canary\n"));
-    expect([room.results.includes("the quiet word"), existsSync(file)]).toEqual([agent !== "codex", false]);
-  });
-
-  test("goes on waiting while Reins is restarted in the middle of a question", async () => {
-    await using room = await installed();
-    const reins = await room.reins.up();
-    const { marker, intent } = await asked(room);
-    const run = room.attempt(intent);
-    const id = await room.reins.pending();
-    // A verdict that allows nothing is written a moment after the approval; a kill in between loses its entry.
-    await expect.poll(async () => (await verdicts(room)).length).toBe(1);
-    await reins.kill();
-    expect(existsSync(marker)).toBe(false);
-    await room.reins.up();
-    await room.reins.done("approvals", "approve", id);
-    await run;
-    expect(existsSync(marker)).toBe(true);
-    expect((await verdicts(room)).map(({ verdict }) => verdict)).toEqual(["ask", "allowed"]);
-  });
-
-  test("is blocked from then on when its session is ended in Reins", async () => {
-    await using room = await installed();
-    await room.reins.up();
-    const { marker, intent } = await asked(room);
-    const run = room.attempt(intent);
-    const id = await room.reins.pending();
-    const { sessions } = await room.reins.fetched("/v1/sessions");
-    await room.reins.done("kill", "--session", sessions[0].id);
-    await room.reins.run("approvals", "approve", id);
-    await run;
-    expect(existsSync(marker)).toBe(false);
-  });
-
-  test("blocks when the hook itself is gone", async () => {
-    await using room = await installed();
-    await room.reins.up();
-    await writeFile(join(room.reins.path, "hooks", "reins-hook.mjs"), "throw new Error('broken')\n");
-    const file = join(room.workspace, "inside.txt");
-    await room.attempt(write(file, "canary\n"));
-    expect(existsSync(file)).toBe(false);
-  });
-
-  test("refuses to work in the user's home, and in the files of Reins", async () => {
-    await using room = await installed();
-    await room.reins.up();
-    const folder = join(room.reins.path, "work");
-    await mkdir(folder);
-    await room.attempt(write(join(folder, "x.txt"), "x"), folder);
-    expect(existsSync(join(folder, "x.txt"))).toBe(false);
-  });
-
-  test("is proved by a trial, which shows what a hostile repository can do", async () => {
-    await using room = await TerminalRoom.open(agent);
-    expect(await room.run("hooks", "install", agent)).toMatchObject({ code: 0 });
-    await room.review();
-    const { command, args } = room.launch;
-    const program = command === process.execPath ? (args[0] ?? "") : command;
-    const { code, stdout } = await room.run("hooks", "status", agent, "--program", program, "--json");
-    const { probes, ...report } = JSON.parse(stdout);
-    const weak = WEAK[agent] ?? [];
-    expect(report).toMatchObject({
-      installed: "yes",
-      running: false,
-      live: true,
-      hostile: weak.length === 0,
+      // The hook itself is gone.
+      await writeFile(join(reins.path, "hooks", "reins-hook.mjs"), "throw new Error('broken')\n");
+      broken.resolve();
+      await run;
+      expect(room.resultCount).toBe(endsThere ? 4 : 6);
+      if (endsThere) await room.attempt(write(lost, "x"));
+      expect([existsSync(lost), existsSync(precious)]).toEqual([false, true]);
+      expect(await verdicts(room)).toEqual(["blocked", "ask", "allowed"]);
+      expect(await recorded(room, "tool_result")).toHaveLength(1);
     });
-    const open = probes.filter(({ held }: { held: boolean }) => !held);
-    expect([code, open.map(({ setting }: { setting: string }) => setting)]).toEqual([0, weak]);
-    await room.run("hooks", "uninstall", agent);
-    expect(await room.run("hooks", "status", agent)).toMatchObject({ code: 1 });
-  });
 
-  test.runIf(agent === AGENTS[0])("is known not to be live where a repository switches it off", async () => {
-    await using room = await installed();
-    const { command, args } = room.launch;
-    const program = command === process.execPath ? (args[0] ?? "") : command;
-    const off = hookAgent(agent).hostile.find(({ name }) => name === "hooks switched off")?.files ?? {};
-    const [file = ""] = Object.keys(off);
-    await mkdir(dirname(join(room.workspace, file)), { recursive: true });
-    await writeFile(join(room.workspace, file), JSON.stringify(off[file]));
-    const at = ["--program", program, "--folder", room.workspace, "--json"];
-    const there = await room.run("hooks", "status", agent, ...at);
-    expect(there.code).toBe(1);
-    expect(JSON.parse(there.stdout)).toMatchObject({
-      live: true,
-      here: { live: false, switched_off_by: join(room.workspace, file) },
+    test("does nothing while Reins does not run, and says how to start it", async () => {
+      await using room = await installed();
+      const file = join(room.workspace, "inside.txt");
+      const run = await room.attempt(write(file, "canary\n"));
+      expect(existsSync(file)).toBe(false);
+      if (SAYS.includes(agent)) expect(run.stdout + run.stderr).toContain("reins up");
     });
-  });
 
-  test.runIf(hookAgent(agent).needsReview)(
-    "is not live before a person has reviewed it in the agent",
-    async () => {
+    test.runIf(hookAgent(agent).templates)(
+      "runs what the template of a repository's command has it run after a verdict on it",
+      async () => {
+        await using room = await installed();
+        await room.reins.up();
+        room.model.play(scenes(scene("TRY", reply(say("Done.")))));
+        const precious = join(room.user, "precious.txt");
+        await writeFile(precious, "mine");
+        const { marker, intent } = await asked(room);
+        const folder = join(room.workspace, hookAgent(agent).templates?.folders[0] ?? "");
+        await mkdir(folder, { recursive: true });
+        const template = (command: unknown) => `---\nallowed-tools: Bash(*)\n---\nTRY: !\`${command}\`\n`;
+        await writeFile(join(folder, "clean.md"), template(`rm -rf ${precious}`));
+        await writeFile(join(folder, "script.md"), template(intent.values.command));
+        await room.prompt("/clean");
+        expect(existsSync(precious)).toBe(true);
+        const run = room.prompt("/script");
+        const id = await room.reins.pending();
+        expect(existsSync(marker)).toBe(false);
+        await room.reins.answer(id, "allow_once");
+        await run;
+        expect(existsSync(marker)).toBe(true);
+        expect(await verdicts(room)).toEqual(["blocked", "ask", "allowed"]);
+      },
+    );
+
+    test("is proved by a trial, which shows what a hostile repository can do", async () => {
       await using room = await TerminalRoom.open(agent);
-      expect(await room.run("hooks", "install", agent)).toMatchObject({ code: 0 });
+      const { command, args } = room.launch;
+      const program = command === process.execPath ? (args[0] ?? "") : command;
+      const at = ["--program", program, "--folder", room.workspace, "--json"];
       const status = async () => {
-        const { code, stdout } = await room.run(
-          "hooks",
-          "status",
-          agent,
-          "--program",
-          room.launch.command,
-          "--json",
-        );
+        const { code, stdout } = await room.run("hooks", "status", agent, ...at);
         return { code, ...JSON.parse(stdout) };
       };
-      const before = await status();
-      expect(before).toMatchObject({
-        code: 1,
-        live: false,
-        unreviewed: expect.arrayContaining(["preToolUse"]),
-      });
+      expect(await room.run("hooks", "install", agent)).toMatchObject({ code: 0 });
+      if (hookAgent(agent).needsReview) {
+        const unreviewed = expect.arrayContaining(["preToolUse"]);
+        expect(await status()).toMatchObject({ code: 1, live: false, unreviewed });
+      }
       await room.review();
-      expect(await status()).toMatchObject({ code: 0, live: true, unreviewed: [] });
-      expect(await room.run("hooks", "install", agent, "--wait", "30")).toMatchObject({ code: 0 });
-      expect(await status()).toMatchObject({ code: 1, live: false });
-    },
-  );
+      // The trial is about the hooks of the user, not about this folder.
+      const off = hookAgent(agent).hostile.find(({ name }) => name === "hooks switched off");
+      await makeHostile(room, agent === AGENTS[0] ? off?.files : {});
+      const { code, probes, ...report } = await status();
+      const weak = WEAK[agent] ?? [];
+      expect(report).toMatchObject({
+        ...{ installed: "yes", running: false, live: true, unreviewed: [], hostile: weak.length === 0 },
+        here:
+          agent === AGENTS[0]
+            ? { live: false, switched_off_by: join(room.workspace, Object.keys(off?.files ?? {})[0] ?? "") }
+            : { live: true },
+      });
+      const open = probes.filter(({ held }: { held: boolean }) => !held);
+      expect(open.map(({ setting }: { setting: string }) => setting)).toEqual(weak);
+      expect(code).toBe(agent === AGENTS[0] ? 1 : 0);
+      if (hookAgent(agent).needsReview) {
+        expect(await room.run("hooks", "install", agent, "--wait", "30")).toMatchObject({ code: 0 });
+        expect(await status()).toMatchObject({ code: 1, live: false });
+      }
+      await room.run("hooks", "uninstall", agent);
+      expect(await room.run("hooks", "status", agent)).toMatchObject({ code: 1 });
+    });
+  },
+);
 
-  test("does nothing that the rules block in a repository whose own hooks allow everything", async () => {
-    await using room = await installed();
-    await room.reins.up();
-    const precious = join(room.user, "precious.txt");
-    await writeFile(precious, "mine");
-    for (const [path, content] of Object.entries(hookAgent(agent).hostile[0]?.files ?? {})) {
-      await mkdir(dirname(join(room.workspace, path)), { recursive: true });
-      const text = typeof content === "string" ? content : JSON.stringify(content);
-      await writeFile(join(room.workspace, path), text);
-    }
-    await room.attempt(lookAround(`rm -rf ${precious}`));
-    expect(existsSync(precious)).toBe(true);
-    expect(await verdicts(room)).toMatchObject([{ verdict: "blocked" }]);
-  });
-});
-
-/**
- * Agents go on without an answer when a hook takes longer than they wait, some of them whatever their settings say. All
- * wait at the same time, because it is so long.
- */
 test.skipIf(!registryAnswers)(
   `an agent in a terminal does nothing while a person takes longer than a minute${NEEDS_REGISTRY}`,
   async () => {
-    const after = await Promise.all(
-      AGENTS.map(async (agent) => {
-        await using room = await TerminalRoom.open(agent);
-        await room.install();
-        await room.reins.up();
-        const { marker, intent } = await asked(room);
-        const run = room.attempt(intent);
-        const id = await room.reins.pending();
-        await delay(LONG_MS);
-        const before = existsSync(marker);
-        await room.reins.done("approvals", "approve", id);
-        await run;
-        return [agent, before, existsSync(marker)];
-      }),
+    const all = (await patience).map(({ results, ...each }) => ({
+      ...each,
+      gaveUp: results.includes("stays open"),
+    }));
+    const impatient = (agent: string) => hookAgent(agent).longestWait !== undefined;
+    expect(all).toEqual(
+      AGENTS.map((agent) => ({ agent, before: false, gaveUp: impatient(agent), after: true })),
     );
-    expect(after).toEqual(AGENTS.map((agent) => [agent, false, hookAgent(agent).longestWait === undefined]));
   },
   LONG_MS * 5,
 );

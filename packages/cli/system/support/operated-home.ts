@@ -104,21 +104,35 @@ export class OperatedHome {
   }
 
   /** What the API of the `reins up` that was started last answers the operator. */
-  async fetched(path: string) {
+  async fetched(path: string, init?: RequestInit) {
     if (!this.#up) throw new Error("no reins up was started");
-    const headers = { authorization: `Bearer ${await this.startToken()}` };
-    return Object(await (await fetch(new URL(path, this.#up.addressOf("http")), { headers })).json());
+    const headers = {
+      authorization: `Bearer ${await this.startToken()}`,
+      "content-type": "application/json",
+    };
+    return Object(
+      await (await fetch(new URL(path, this.#up.addressOf("http")), { ...init, headers })).json(),
+    );
   }
 
   /**
-   * The approval that waits, once there is one. Looked for over HTTP: a command for each look would take more of the
-   * processor than what is waited for.
+   * The approval that waits, of any agent or of one, once there is one. Looked for over HTTP: a command for each look would
+   * take more of the processor than what is waited for.
    */
-  async pending(): Promise<string> {
-    const first = async (): Promise<string | undefined> =>
-      (await this.fetched("/v1/approvals?state=pending")).approvals[0]?.id;
+  async pending(agent?: string): Promise<string> {
+    const first = async (): Promise<string | undefined> => {
+      const { approvals } = await this.fetched("/v1/approvals?state=pending");
+      return approvals.find((each: { agent: string }) => agent === undefined || each.agent === agent)?.id;
+    };
     await expect.poll(first).toBeDefined();
     return (await first()) ?? "";
+  }
+
+  /** Answers an approval over HTTP. */
+  async answer(approval: string, decision: "allow_once" | "deny", note?: string): Promise<void> {
+    const body = JSON.stringify({ decision, note });
+    const { answers } = await this.fetched(`/v1/approvals/${approval}/answer`, { method: "POST", body });
+    expect(answers).toMatchObject([{ decision }]);
   }
 
   /** The token that the home keeps for its operator. */

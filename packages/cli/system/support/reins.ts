@@ -7,6 +7,8 @@ import type { Readable, Writable } from "node:stream";
 import { reinsProgram } from "../../../../scripts/test/program.ts";
 
 const running = new Set<Reins>();
+/** Those that serve more than one test of their file. */
+const kept = new Set<Reins>();
 
 /** A folder of this test file's own; short, because the path of a socket must be. */
 export let folder = "";
@@ -19,13 +21,20 @@ export function beginFile(): void {
   folder = mkdtempSync(join(tmpdir(), "reins-"));
 }
 
-/** Ends what a test left running. */
-export async function killRunning(): Promise<void> {
-  for (const reins of running) await reins.kill();
+/** Keeps one from the end of its test until the end of the file. */
+export function keepRunning(reins: Reins): void {
+  kept.add(reins);
 }
 
-/** Removes the folder; again, if what was killed had not ended everything that it started. */
-export function endFile(): void {
+/** Ends what a test left running. */
+export async function killRunning(): Promise<void> {
+  for (const reins of running) if (!kept.has(reins)) await reins.kill();
+}
+
+/** Ends what was kept, and removes the folder; again, if what was killed had not ended everything that it started. */
+export async function endFile(): Promise<void> {
+  kept.clear();
+  await killRunning();
   rmSync(folder, { recursive: true, maxRetries: 10 });
 }
 

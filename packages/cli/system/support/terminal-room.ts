@@ -47,7 +47,8 @@ export class TerminalRoom implements AsyncDisposable {
     this.launch = parts.launch;
   }
 
-  static async open(agent: string): Promise<TerminalRoom> {
+  /** With a home of Reins of its own, unless one is given. */
+  static async open(agent: string, reins = new OperatedHome()): Promise<TerminalRoom> {
     const catalogue = Catalogue.load();
     const { folder: install } = await testAgents().install(agent);
     const room = await mkdtemp(join(folder, "t"));
@@ -69,7 +70,7 @@ export class TerminalRoom implements AsyncDisposable {
       await mkdir(dirname(path), { recursive: true });
       await writeFile(path, JSON.stringify(settings));
     }
-    return new TerminalRoom({ agent, reins: new OperatedHome(), user, workspace, model, launch });
+    return new TerminalRoom({ agent, reins, user, workspace, model, launch });
   }
 
   /** Runs a `reins` command as this user. */
@@ -102,10 +103,23 @@ export class TerminalRoom implements AsyncDisposable {
     await writeFile(path, text + trustLines(hooks));
   }
 
-  /** Has the model attempt something, once, in a run of the agent in a folder. */
-  async attempt(intent: Intent, cwd = this.workspace): Promise<TerminalRun> {
+  /** Runs the agent with a prompt. */
+  prompt(text: string, signal?: AbortSignal): Promise<TerminalRun> {
+    return runInTerminal(this.launch, text, this.workspace, signal);
+  }
+
+  /** Has the model attempt something, once, in a run of the agent. */
+  async attempt(intent: Intent): Promise<TerminalRun> {
     this.model.play(scenes(scene("TRY", reply(attempt(intent)), reply(say("Tried.")))));
-    return runInTerminal(this.launch, "TRY it", cwd);
+    return this.prompt("TRY it");
+  }
+
+  /** How many results of its calls the model was given in one conversation, at most. */
+  get resultCount(): number {
+    const counts = this.model.requests.map(
+      ({ conversation }) => conversation.items.filter(({ role }) => role === "tool").length,
+    );
+    return Math.max(0, ...counts);
   }
 
   /** What the model was given as the results of its calls. */

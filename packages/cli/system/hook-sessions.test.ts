@@ -2,17 +2,24 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { hookAgent, installHooks } from "@reins/agents";
 import { AhpClient } from "@reins/ahp";
 import { describe, expect, test } from "vitest";
 import { OperatedHome } from "./support/operated-home.ts";
-import { folder, type Reins } from "./support/reins.ts";
+import { folder, keepRunning, type Reins } from "./support/reins.ts";
 
 /** A home with hooks, on which Reins runs. */
 async function hooked(): Promise<{ readonly home: OperatedHome; readonly reins: Reins }> {
   const home = new OperatedHome();
   const reins = await home.up();
-  await home.done("hooks", "install", "claude");
+  await install(home);
   return { home, reins };
+}
+
+/** Installs the hooks, as `reins hooks install` does. */
+async function install(home: OperatedHome): Promise<void> {
+  const place = { agent: hookAgent("claude"), home: home.path, userHome: folder, environment: {} };
+  await installHooks({ ...place, node: process.execPath, wait: 600, reads: "block" });
 }
 
 /** Where an agent says that it works. */
@@ -64,6 +71,14 @@ async function sessions(home: OperatedHome, reins: Reins) {
 }
 
 describe("a session of hooks", () => {
+  let shared: ReturnType<typeof hooked> | undefined;
+  /** The same for several tests, none of which begins a session. */
+  const common = async () => {
+    shared ??= hooked();
+    keepRunning((await shared).reins);
+    return shared;
+  };
+
   test("stays in the folder in which it began, whatever is claimed later", async () => {
     const { home, reins } = await hooked();
     const inside = join(home.workspace, "a.txt");
@@ -84,7 +99,7 @@ describe("a session of hooks", () => {
     ["no folder at all", () => join(folder, "missing"), "no folder"],
     ["a path that is relative", () => ".", "absolute"],
   ])("is refused in %s", async (_, root, why) => {
-    const { home, reins } = await hooked();
+    const { home, reins } = await common();
     const place = root(home);
     // Some agents say in which folder they were begun, others only where they are.
     for (const agent of ["claude", "codex"] as const) {
@@ -264,7 +279,7 @@ tool_rules:
     await mkdir(home.path);
     await writeFile(join(home.path, "constitution.yaml"), rules);
     await home.up();
-    await home.done("hooks", "install", "claude");
+    await install(home);
     const claimed = { root: home.workspace };
     const file = join(home.workspace, "a.txt");
     const call = { hook_event_name: "PreToolUse", tool_name: "Write", tool_input: { file_path: file } };

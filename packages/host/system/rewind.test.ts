@@ -4,6 +4,7 @@ import { membersOf } from "@reins/acp";
 import { call, type ModelStep, reply, ScriptedModel, say } from "@reins/scripted-model";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { stdioServer } from "../../mcp/system/fixtures/home.ts";
 import type { RewindOutcome, RewindRequest } from "../src/rewind/rewind.ts";
 import { stubEntry, TestClient } from "./fixtures/hub.ts";
 import { type NativeTest, openNative } from "./fixtures/native.ts";
@@ -12,6 +13,9 @@ const FREE = `
 tool_rules:
   - { name: all, condition: {}, verdict: allowed }
 `;
+
+/** A tool and its arguments. */
+type Given = readonly [tool: string, given: Record<string, unknown>];
 
 /** A native agent whose model plays the steps that a prompt comes with. */
 async function openRewinding(more: NativeTest = {}) {
@@ -24,15 +28,17 @@ async function openRewinding(more: NativeTest = {}) {
   const { harness, hosting, client, id: session } = agent;
   const principal = harness.identity.local();
   const caller = { principal, signal: new AbortController().signal };
+  const turnIn = async (id: string, prompt: string, ...calls: readonly Given[]) => {
+    steps.splice(0, steps.length, ...calls.map(([tool, given]) => reply(call(tool, given))));
+    expect(await client.prompt(id, prompt)).toMatchObject({ stopReason: "end_turn" });
+  };
   return {
     ...agent,
     model,
     caller,
     /** Has the agent call tools in a turn, one after the other. */
-    async turn(prompt: string, ...calls: readonly (readonly [string, Record<string, unknown>])[]) {
-      steps.splice(0, steps.length, ...calls.map(([tool, given]) => reply(call(tool, given))));
-      expect(await client.prompt(session, prompt)).toMatchObject({ stopReason: "end_turn" });
-    },
+    turn: (prompt: string, ...calls: readonly Given[]) => turnIn(session, prompt, ...calls),
+    turnIn,
     turns: async (id = session) => (await hosting.rewinds.turns(caller, id)).turns,
     rewind: (turn: string, given: Partial<RewindRequest> = {}, by = caller): Promise<RewindOutcome> =>
       hosting.rewinds.rewind(by, {
@@ -229,6 +235,19 @@ describe("a session of the native agent", () => {
       ],
     );
     expect((await agent.rewind(turns[2]?.id ?? "", { dryRun: true })).effects).toHaveLength(1);
+  });
+
+  test("names calls of MCP servers among what it does not undo", async () => {
+    const agent = await openRewinding();
+    const { client, workspace: cwd } = agent;
+    const tools = [{ name: "polite", description: "d", inputSchema: { type: "object" } }];
+    const mcpServers = [stdioServer("hostile.ts", [join(cwd, "../mcp.log"), JSON.stringify([[tools]])])];
+    const { sessionId } = await client.request("session/new", { cwd, mcpServers });
+    const session = String(sessionId);
+    await agent.turnIn(session, "send it", ["mcp__lab__polite", {}]);
+    const [turn] = await agent.turns(session);
+    const { effects } = await agent.rewind(turn?.id ?? "", { session, dryRun: true });
+    expect(effects).toMatchObject([{ tool: expect.stringContaining("polite"), isUngated: false }]);
   });
 
   test("restores nothing while a file is not as Reins left it, unless that is forced", async () => {

@@ -131,6 +131,7 @@ export const introduce: Scene = () =>
       "- read .env",
       "- delete everything",
       "- remember that the port is 18789; and later: what do you remember about the port?",
+      "",
       "For a model that thinks, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or choose one by REINS_MODEL.",
     ].join("\n"),
   );

@@ -134,7 +134,7 @@ export function describeRewind(
   if (effects.length > 0 || effects_cut) {
     const all = effects_cut ? `More than ${effects.length} actions` : counted(effects.length, "action");
     lines.push(`Not undone: ${all} since`, ...effects.map((effect) => `  ${lineOf(effect)}`));
-  } else lines.push("Nothing else that changed something is on the record since.");
+  } else lines.push("Nothing else was changed since, by the record.");
   if (rewind !== undefined) lines.push(`To undo it, go back to before ${rewind}`);
   return `${lines.join("\n")}\n`;
 }

@@ -3,6 +3,7 @@ import { errorMessage } from "@reins/kit";
 import { ConnectionError } from "@reins/sdk";
 import { describeRewind } from "../commands/rewind.ts";
 import { CliError } from "../errors.ts";
+import { counted } from "../output.ts";
 import type { Chat, ChoiceItem } from "./chat.ts";
 
 /** A command that the terminal itself understands. */
@@ -211,7 +212,7 @@ async function turns(chat: Chat): Promise<readonly ChoiceItem[]> {
   return found.turns.toReversed().map(({ id, kind, prompt, files, in_effect }) => ({
     value: id,
     label: kind === "rewind" ? "the rewind" : (prompt ?? id),
-    about: `${files} changes of files${in_effect === false ? ", left out" : ""}`,
+    about: `${counted(files, "change")} of files${in_effect === false ? ", left out" : ""}`,
   }));
 }
 

@@ -322,7 +322,9 @@ function noticeOf({ prompt, id }: Rewindable, { files, conversation, rewind }: R
   const missed = files.filter(({ state }) => state !== "restored" && state !== "unchanged").length;
   const lines = [
     `Went back to before ${prompt ? `"${prompt}"` : id}.`,
-    `${restored} file${restored === 1 ? "" : "s"} restored${missed > 0 ? `, ${missed} not` : ""}.`,
+    ...(files.length > 0
+      ? [`${restored} file${restored === 1 ? "" : "s"} restored${missed > 0 ? `, ${missed} not` : ""}.`]
+      : []),
     conversation.state === "rewound"
       ? "The model does not see the turns after it any more."
       : "The conversation stays as it is.",

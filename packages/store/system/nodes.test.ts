@@ -9,6 +9,7 @@ import { describeStore } from "../test/contract/contract.ts";
 import { expectRefusal } from "../test/contract/subject.ts";
 import { PostgresServer, postgresFolder } from "../test/postgres-server.ts";
 import { counters } from "../test/tables/counters.ts";
+import { growing } from "../test/tables/growing.ts";
 import { notes } from "../test/tables/notes.ts";
 
 let server: PostgresServer;
@@ -96,6 +97,35 @@ describe.skipIf(postgresFolder === undefined)("several nodes on one database", (
     expect(await ownerOf("third", ["native"])).toBe("idle");
     // It stays where it is.
     expect(await ownerOf("third", ["claude"])).toBe("idle");
+  });
+
+  it("of an older version go on beside one that migrated, and cannot start again", async () => {
+    const address = server.address();
+    const openVersion = async (version: number, id: string) => {
+      const all = [...tables, growing(version)];
+      const node = { id, labels: {} };
+      const store = await openPostgres({ address: readPostgresAddress(address), tables: all, node });
+      onTestFinished(() => store.close());
+      return store;
+    };
+    const older = await openVersion(1, "older");
+    expect(await older.commit([change(counters, "raise", { name: "all" })])).toEqual([1]);
+    const newer = await openVersion(2, "newer");
+    expect(await newer.query(growing(2), "steps", null)).toEqual([1, 2]);
+    expect(await older.commit([change(counters, "raise", { name: "all" })])).toEqual([2]);
+    expect(await newer.commit([change(counters, "raise", { name: "all" })])).toEqual([3]);
+    expect(await older.query(growing(1), "steps", null)).toEqual([1, 2]);
+    const lease = await older.claim("session", "older", 5_000);
+    expect(await newer.claim("session", "newer", 5_000)).toBeUndefined();
+    if (lease) await older.release(lease);
+    expect(await newer.claim("session", "newer", 5_000)).toBeDefined();
+    expect(await nodesIn(newer)).toEqual([
+      ["newer", true],
+      ["older", true],
+    ]);
+    await older.close();
+    await expectRefusal(openVersion(1, "older"), "newer", "this program knows 1; update it");
+    expect(await newer.commit([change(counters, "raise", { name: "all" })])).toEqual([4]);
   });
 
   it("are notified when a tenant is given up, and of no change of the others' sessions", async () => {

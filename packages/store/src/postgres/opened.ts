@@ -201,7 +201,7 @@ export class PostgresReader {
     const row = this.#database.prepare<{ incomplete: number }>("SELECT incomplete FROM store_state").get();
     if (row?.incomplete && !this.#data.acceptLoss)
       throw new StoreError("invalid", "a copy into this database was not completed");
-    expectMigrated(this.#database, this.#modules);
+    expectMigrated(this.#database, this.#modules, { mayBeNewer: this.#data.node !== undefined });
     this.#tables = await openTables(this.#database, this.#data, this.#modules);
   }
 

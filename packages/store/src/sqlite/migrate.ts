@@ -31,13 +31,16 @@ export function migrate(database: Database, modules: Modules, begun?: () => void
   }
 }
 
-/** Refuses a database that a reader cannot read as it is, because a writer has yet to migrate it or knows more. */
-export function expectMigrated(database: Database, modules: Modules): void {
+/**
+ * Refuses a database that a reader cannot read as it is, because a writer has yet to migrate it or knows more. One beside
+ * a writer that was let in goes on when another process has migrated it since.
+ */
+export function expectMigrated(database: Database, modules: Modules, { mayBeNewer = false } = {}): void {
   const versions = readVersions(database);
   for (const [tables, { migrations }] of modules) {
     const done = versions.get(tables) ?? 0;
-    refuseNewer(tables, done, migrations.length);
-    if (done === migrations.length) continue;
+    if (!mayBeNewer) refuseNewer(tables, done, migrations.length);
+    if (done >= migrations.length) continue;
     const text = `the tables "${tables}" are of version ${done}, this program needs ${migrations.length}; open the database for writing once`;
     throw new StoreError("older", text);
   }

@@ -153,8 +153,10 @@ export async function recordingClient(): Promise<NativeClient> {
   const control: ControlPort = {
     async ask(type, payload, call) {
       const { sessionId = "" } = call;
-      if (type === "pre_prompt") await record(sessionId, known.has(sessionId) ? LATER : FIRST);
-      known.add(sessionId);
+      if (type === "pre_prompt") {
+        await record(sessionId, known.has(sessionId) ? LATER : FIRST);
+        known.add(sessionId);
+      }
       return advisor.ask(type, payload, call);
     },
     report: () => undefined,

@@ -17,8 +17,11 @@ export function grower<Input>(
 
 /** Ten times the input may cost this much more; linear code with a garbage collector stays below, a square is 100. */
 export const MOST_GROWTH = 15;
-/** Sizes at which growth is measured until one is in order: caches and collectors make a step dear, a square all of them. */
-const SIZES = [20_000, 10_000, 40_000, 20_000, 80_000, 160_000];
+/**
+ * Sizes at which growth is measured until one is in order: caches, collectors and a busy machine make a step dear, a square
+ * all of them.
+ */
+const SIZES = [20_000, 10_000, 40_000, 20_000, 80_000, 160_000, 20_000, 20_000, 20_000];
 /** A measurement takes at least this long, in milliseconds; what is faster runs several times. */
 const NOTICEABLE = 2;
 /** Once a run takes as long as this, in milliseconds, there is nothing left to find out. */

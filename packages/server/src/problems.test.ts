@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { frameworkProblem, HttpProblem, httpProblem, toHttpProblem } from "./problems.ts";
+import { base64Bytes, frameworkProblem, HttpProblem, httpProblem, toHttpProblem } from "./problems.ts";
 
 const fault = (statusCode: number, code: string) =>
   Object.assign(new Error("at /home/ann/file.ts"), { statusCode, code });
@@ -41,4 +41,15 @@ describe("the problem of an error", () => {
     expect(frameworkProblem(error)).toBeUndefined();
     expect(httpProblem("internal").problem).toMatchObject({ status: 500, code: "internal" });
   });
+});
+
+test("base64 is read as a whole, with padding or without, or refused", () => {
+  for (const length of [0, 1, 2, 3, 4, 255]) {
+    const bytes = Buffer.alloc(length, 0xfb);
+    const text = bytes.toString("base64");
+    expect(base64Bytes(text)).toEqual(bytes);
+    expect(base64Bytes(text.replaceAll("=", ""))).toEqual(bytes);
+  }
+  for (const text of ["!!!", "a", "YQ=", "YQ===", "YQ==YQ==", "Y Q=", "YQ\n", "_-__", "=", "YWI=="])
+    expect(() => base64Bytes(text)).toThrow("not base64");
 });

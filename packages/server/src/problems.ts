@@ -126,3 +126,14 @@ export function closeWithProblem(socket: Duplex, { problem, headers }: HttpProbl
   const body = JSON.stringify(problem);
   hangUp(socket, problem.status, { type: PROBLEM_TYPE, body }, { ...SECURITY_HEADERS, ...headers });
 }
+
+/** The bytes of a text in base64. `Buffer` leaves out what is none, and so would change what a caller sends. */
+export function base64Bytes(text: string): Buffer {
+  const [padding = ""] = /={0,2}$/.exec(text.slice(-2)) ?? [];
+  const digits = text.length - padding.length;
+  // One expression for all of it would need a stack as long as the text.
+  const isWhole = padding === "" ? digits % 4 !== 1 : text.length % 4 === 0;
+  if (!isWhole || /[^A-Za-z0-9+/]/.test(text.slice(0, digits)))
+    throw new HttpProblem("invalid", "the data is not base64");
+  return Buffer.from(text, "base64");
+}

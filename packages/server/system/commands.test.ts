@@ -178,6 +178,7 @@ test("input is taken by an interactive command, in bounds, until it has ended", 
   expect((await send(Buffer.from("b").toString("base64"), "base64")).body).toEqual({ bytesWritten: 1 });
   expect((await send("x".repeat(70_000))).status).toBe(413);
   expect((await send("x", "utf16")).status).toBe(400);
+  expect((await send("!!!", "base64")).status).toBe(400);
   const shown = async () =>
     (await ask("GET", `/${id}/logs?stream=stdout`)).body.entries
       .map(({ data }: { data: string }) => Buffer.from(data, "base64").toString())

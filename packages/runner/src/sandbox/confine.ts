@@ -235,7 +235,7 @@ function entrance({ roots }: View, variables: readonly string[]): string[] {
 async function workingSandbox(): Promise<Sandbox> {
   const status = await detectSandbox();
   if (status.available) return status;
-  throw new SandboxError("unavailable", `The agent was to be confined: ${status.reason}`, status.remedy);
+  throw new SandboxError("unavailable", `This runs confined or not at all: ${status.reason}`, status.remedy);
 }
 
 async function visibleCommand({ command, env, cwd, label }: Launch, { mounts }: View): Promise<string> {

@@ -4,7 +4,7 @@ import type { OpenCodePrompt, OpenCodePromptPart, ProblemCode } from "@reins/api
 import { type Connection, type Hosting, QUEUE_FULL, REFUSED, type SessionRecord, turnsOf } from "@reins/host";
 import { errorMessage } from "@reins/kit";
 import type { Principal } from "@reins/supervisor";
-import { HttpProblem } from "../problems.ts";
+import { base64Bytes, HttpProblem } from "../problems.ts";
 import type { EventStreams } from "./event-stream.ts";
 import { orderedId, SHOWN_MODEL, type ShownMessage, sessionIdOf, sessionIn } from "./shapes.ts";
 import { MESSAGE_ID, SessionTranscript, type TranscriptSession } from "./transcript.ts";
@@ -191,13 +191,14 @@ function blockOf(part: OpenCodePromptPart): JsonObject {
       }
       if (encoded === undefined) throw new HttpProblem("invalid", "the data of a file is base64");
       const data = url.slice(head.length);
+      const bytes = base64Bytes(data);
       if (mime.startsWith("image/")) return { type: "image", data, mimeType: mime };
       if (mime.startsWith("audio/")) return { type: "audio", data, mimeType: mime };
       const uri = `attachment:///${encodeURIComponent(filename)}`;
       if (mime.startsWith("text/") || mime === "application/json")
         return {
           type: "resource",
-          resource: { uri, mimeType: mime, text: Buffer.from(data, "base64").toString() },
+          resource: { uri, mimeType: mime, text: bytes.toString() },
         };
       return { type: "resource", resource: { uri, mimeType: mime, blob: data } };
     }

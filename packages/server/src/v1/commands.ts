@@ -7,7 +7,7 @@ import type { WebSocket } from "ws";
 import { authorize, currentPrincipal, required } from "../access/authenticator.ts";
 import { lastEventId, parseBody, pathOf } from "../gateway/request.ts";
 import type { GatewayLimits } from "../limits.ts";
-import { callerProblems, HttpProblem } from "../problems.ts";
+import { base64Bytes, callerProblems, HttpProblem } from "../problems.ts";
 import type { Routes } from "../routes/router.ts";
 import { CLOSE, TextSocket, type TextSocketOptions, WebSocketAcceptor } from "../streams/web-socket.ts";
 import { callerOf, JSON_TYPE, jsonOf } from "./files.ts";
@@ -102,7 +102,7 @@ export function commandRoutes(hosting: () => Promise<Hosting>, options: CommandR
         callerProblems(async () => {
           const encoding = body.encoding ?? "base64";
           if (!ENCODINGS.has(encoding)) throw new HttpProblem("invalid", "input is utf8 or base64");
-          const bytes = Buffer.from(body.data, encoding === "base64" ? "base64" : "utf8");
+          const bytes = encoding === "base64" ? base64Bytes(body.data) : Buffer.from(body.data);
           return { bytesWritten: (await commands()).input(principal, params.id, bytes) };
         }),
       );
@@ -207,7 +207,7 @@ class CommandTerminal {
     const { type, data, encoding = "utf8", cols, rows } = isRecord(frame) ? frame : {};
     if (type === "close") return this.#socket.close(NORMAL, "");
     if (type === "input" && typeof data === "string") {
-      commands.input(principal, id, Buffer.from(data, encoding === "base64" ? "base64" : "utf8"));
+      commands.input(principal, id, encoding === "base64" ? base64Bytes(data) : Buffer.from(data));
       return;
     }
     if (type === "resize" && isSide(cols) && isSide(rows)) {

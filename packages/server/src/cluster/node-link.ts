@@ -203,8 +203,9 @@ export class NodeLink {
 
   #fail(request: IncomingMessage, response: ServerResponse, error: Error): void {
     this.#log.debug({ err: error, path: request.url?.split("?")[0] }, "a request to another node failed");
-    // What was sent may have had its effect: the client sees what it would see if this server had died.
-    if (response.headersSent) response.destroy();
+    // What was sent may have had its effect: the client sees what it would see if this server had died. So it does where
+    // the other node hung up on a body that is too long: its answer may be lost, and nothing of the request was done.
+    if (response.headersSent || !request.complete) response.destroy();
     else sendProblem(response, lost());
   }
 }

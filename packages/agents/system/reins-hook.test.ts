@@ -78,6 +78,14 @@ async function hook(home: string, input: unknown, ...flags: string[]) {
   return { code, said: stdout === "" ? undefined : JSON.parse(stdout).hookSpecificOutput };
 }
 
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 const DENIED = { permissionDecision: "deny" };
 
 describe("the hook program", () => {
@@ -258,6 +266,38 @@ describe("the hook program", () => {
     const { said } = await hook(home, CALL, "--wait", "2");
     expect(said).toMatchObject(DENIED);
     expect(said.permissionDecisionReason).toContain("reins approvals approve a1");
+  });
+
+  test.each([
+    ["the agent itself", [process.execPath]],
+    ["a shell of the agent", ["/bin/sh", "-c", '"$0" "$@"; exit $?', process.execPath]],
+  ])("leaves an approval alone once the agent is gone, started by %s", async (_, before) => {
+    const asked: string[] = [];
+    let state = "pending";
+    const home = await homeWith(
+      greeting(({ method }) => {
+        asked.push(method);
+        if (method === "ahp/query") return { answer: { state } };
+        return { decision: "escalate", reason: "hm", escalation_target: "approval:a1" };
+      }),
+    );
+    const agent = spawn(process.execPath, [
+      "-e",
+      `const [input, file, ...args] = process.argv.slice(1);
+       const hook = require("node:child_process").spawn(file, args, { stdio: ["pipe", "ignore", "ignore"] });
+       hook.stdin.end(input);
+       console.log(hook.pid);`,
+      JSON.stringify(CALL),
+      ...[...before, PROGRAM, "claude", "--home", home, "--wait", "60"],
+    ]);
+    const [pid] = await once(agent.stdout, "data");
+    onTestFinished(() => void (isAlive(Number(pid)) && process.kill(Number(pid), "SIGKILL")));
+    await expect.poll(() => asked).toContain("ahp/query");
+    agent.kill("SIGKILL");
+    await once(agent, "exit");
+    state = "approved";
+    await expect.poll(() => isAlive(Number(pid))).toBe(false);
+    expect(asked.filter((method) => method === "ahp/event")).toHaveLength(1);
   });
 
   test("denies while the agent still waits for it, when Reins hangs at the deadline", async () => {

@@ -215,6 +215,20 @@ async function ask(method, params, { session_id, agent_id }) {
   }
 }
 
+const SHELL = /^\d+ \((?:a|ba|da|k|z)?sh\) \S (\d+) /;
+
+/** Who started this hook, and where that is a shell, who started the shell: it changes when the agent is gone. */
+function startedBy() {
+  let agent = "";
+  try {
+    const { readFileSync } = process.getBuiltinModule("node:fs");
+    [, agent = ""] = SHELL.exec(readFileSync(`/proc/${process.ppid}/stat`, "latin1")) ?? [];
+  } catch {
+    // Not shown here, or the shell is gone, and so its number has changed.
+  }
+  return `${process.ppid} ${agent}`;
+}
+
 const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** What Reins decides, after a person has answered where a rule asks. */
@@ -243,8 +257,11 @@ async function answered(event, { reason, escalation_target: target }) {
   if (id === "") throw new Refusal(text(reason) || "a person has to decide, and none can be asked");
   const { session_id, agent_id } = event;
   const question = { session_id, agent_id, query_type: "approval", payload: { approval: id } };
+  const by = startedBy();
   while (performance.now() + POLL_MS < deadline) {
     await rest(POLL_MS);
+    // An approval is left to an agent that is there to make use of it.
+    if (startedBy() !== by) throw new Refusal(`${text(reason)}, and the agent that asked is gone`);
     const { answer } = (await ask("ahp/query", question, event).catch(unlessGone)) ?? {};
     if (answer === undefined || answer?.state === "pending") continue;
     if (answer?.state === "approved") return;

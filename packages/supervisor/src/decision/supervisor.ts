@@ -14,7 +14,6 @@ import type { Approvals } from "../approvals/approvals.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Usage } from "../limits/tables.ts";
 import { type TenantState, TenantStates } from "../limits/tenant-states.ts";
-import type { PolicyKeeper } from "../policies/policy-keeper.ts";
 import type { Buffered } from "../record/buffered-records.ts";
 import { type Commitment, type VerdictRecord, VerdictWriter } from "../record/record.ts";
 import type { Redactor } from "../redaction/redactor.ts";
@@ -42,7 +41,9 @@ export interface SupervisorOptions {
   readonly ledger: Ledger;
   readonly approvals: Approvals;
   /** The policies in force, by tenant; a tenant without one is blocked from everything. */
-  readonly policies: Pick<ReadonlyMap<string, Policy>, "get"> & Partial<Pick<PolicyKeeper, "load">>;
+  readonly policies: Pick<ReadonlyMap<string, Policy>, "get">;
+  /** Loads the policy of a tenant that has just come to be. */
+  readonly loadPolicy?: (tenant: string) => Promise<Policy | undefined>;
   readonly gatherFacts: GatherFacts;
   readonly targetState?: TargetState;
   readonly inputState?: InputState;
@@ -127,9 +128,8 @@ export class Supervisor {
   async budget(subject: Subject): Promise<ReturnType<Limits["report"]>> {
     const policy = this.#options.policies.get(subject.tenant);
     if (!policy) return [];
-    return this.#states.under(subject.tenant, policy, async ({ limits }) =>
-      limits.report(subject, this.#clock.now().getTime()),
-    );
+    const at = this.#clock.now().getTime();
+    return this.#states.under(subject.tenant, policy, async ({ limits }) => limits.report(subject, at));
   }
 
   /** Whether a tool is worth offering: not every use of it by a subject would be blocked. Decides and records nothing. */
@@ -275,7 +275,7 @@ export async function decide(request: DecisionRequest, ports: PipelinePorts): Pr
     if (fault !== undefined) return await refuseEvent(request, fault, ports);
     for (let swaps = 0; swaps <= MAX_SWAPS; swaps += 1) {
       const { tenant } = request.subject;
-      const policy = ports.policies.get(tenant) ?? (await ports.policies.load?.(tenant));
+      const policy = ports.policies.get(tenant) ?? (await ports.loadPolicy?.(tenant));
       if (!policy) return await refuseEvent(request, "no policy is loaded", ports);
       // As `TenantStates.under` does, without a wait where the policy is the one that counts are kept for.
       let held = ports.states.held.get(tenant);

@@ -121,10 +121,8 @@ export class Harness {
     this.supervisor = new Supervisor({
       ...shared,
       approvals: this.approvals,
-      policies: {
-        get: (tenant) => policies.inForce.get(tenant),
-        load: (tenant) => policies.load(tenant),
-      },
+      policies: policies.inForce,
+      loadPolicy: (tenant) => policies.load(tenant),
       gatherFacts: this.#facts.gather,
       targetState,
       inputState,
